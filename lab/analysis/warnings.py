@@ -92,6 +92,12 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
         for run, summary in runs
         if summary.outages
     ]
+    lines += [
+        f"SAMPLES MISSING: {run}: the gateway did not answer for {summary.samples_missed} of the "
+        "run's samples, so the curves have gaps."
+        for run, summary in runs
+        if summary.samples_missed
+    ]
     lines += [fell_back(run, summary.fallen_back) for run, summary in runs if summary.fallen_back]
     late = [
         f"LOAD GENERATOR FELL BEHIND: {cell.place}: "

@@ -164,6 +164,7 @@ class RunSummary(_Part):
     """The wasted work (`engines.waste`); None if the run did not measure it."""
     load_generator: LoadGenerator = Field(default_factory=LoadGenerator)
     samples_missed: int = 0
+    """The number of samples for which the gateway did not answer."""
     switched: list[Mapping[str, Any]] = []
     """The changes of the policy or the abandonment that users made during the run."""
     outages: list[Mapping[str, Any]] = []

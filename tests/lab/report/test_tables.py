@@ -222,6 +222,7 @@ OUTAGE = {"back_end": "postgres", "from_s": 3.2, "until_s": 9.9, "requests": 4}
     [
         ({"outages": [OUTAGE]}, "AWAY", "PostgreSQL was unavailable from 3 s to 10 s: 4 requests"),
         ({"traced_ratio": 0.1}, "TRACED", "the traces of 10 % of the requests were exported"),
+        ({"samples_missed": 2}, "SAMPLES MISSING", "for 2 of the run's samples"),
     ],
 )
 def test_what_disturbed_a_run_is_said(folder, facts, begin, words):
