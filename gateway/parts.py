@@ -3,11 +3,10 @@
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields
 from typing import TypeVar
 
-from common import hosts
 from common.http_api import Callers
 from common.telemetry import export_to
 from gateway.clock import PaperClock
@@ -89,7 +88,7 @@ class Parts:
             is_guarded=needs_sessions,
         )
         self.connections = Connections(self.deadlines, most=settings.max_connections)
-        self.context = ResponseContext(self.sessions, self.connections, _own_hosts(settings))
+        self.context = ResponseContext(self.sessions, self.connections)
         self.tracer = self._tracer()
         self.front = Frontend(
             loop,
@@ -204,14 +203,6 @@ def _signed_cookie(settings: Settings) -> SessionCookie:
     """Return the signed cookie, with a random key if no key is configured."""
     secret = settings.cookie_key.encode() or secrets.token_bytes(32)
     return SessionCookie(secret, settings.signed_cookie.encode())
-
-
-def _own_hosts(settings: Settings) -> Mapping[bytes, bytes]:
-    """Return, for each scheme, the authority that replaces a missing Host."""
-    return {
-        b"http": hosts.authority(settings.host, settings.port).encode(),
-        b"https": hosts.authority(settings.host, settings.tls_port or 0).encode(),
-    }
 
 
 def admin_callers(settings: Settings) -> Callers:

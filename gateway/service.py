@@ -49,9 +49,9 @@ class Gateway:
         listen on a port.
         """
         parts = self.parts
-        await self._listen(lambda: Customer(parts.front), "host", "port")
+        await self._serve(b"http", lambda: Customer(parts.front), "port")
         if (handshakes := parts.handshakes) is not None:
-            await self._listen(lambda: Handshake(handshakes), "host", "tls_port")
+            await self._serve(b"https", lambda: Handshake(handshakes), "tls_port")
         # The admin API starts last, so that its health check succeeds only when the other ports are
         # open.
         await self._listen(
@@ -64,6 +64,13 @@ class Gateway:
             parts.cpu_manager.start()
         parts.deadlines.start()
         parts.probe.start()
+
+    async def _serve(
+        self, scheme: bytes, protocol: Callable[[], asyncio.Protocol], port_field: str
+    ) -> None:
+        await self._listen(protocol, "host", port_field)
+        authority = hosts.authority(self.settings.host, self._port(port_field))
+        self.parts.context.own_hosts[scheme] = authority.encode()
 
     async def _listen(
         self, protocol: Callable[[], asyncio.Protocol], host_field: str, port_field: str
@@ -100,10 +107,8 @@ class Gateway:
     @property
     def addresses(self) -> list[str]:
         """The URLs to which customers connect, after `start`."""
-        found = [f"http://{hosts.authority(self.settings.host, self.port)}"]
-        if "tls_port" in self._servers:
-            found.append(f"https://{hosts.authority(self.settings.host, self.tls_port)}")
-        return found
+        own = self.parts.context.own_hosts.items()
+        return [f"{scheme.decode()}://{authority.decode()}" for scheme, authority in own]
 
     async def drain(self) -> bool:
         """Stop accepting connections, answer the requests that have arrived, and end. Return

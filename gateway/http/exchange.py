@@ -173,16 +173,15 @@ class ResponseContext:
         self,
         sessions: Sessions,
         connections: Connections,
-        own_hosts: Mapping[bytes, bytes],
         *,
         wall_s: Callable[[], float] = time.time,
     ) -> None:
-        """Create the state with all counts at 0. `own_hosts` maps each scheme to the authority that
-        replaces a missing Host.
-        """
+        """Create the state with all counts at 0."""
         self.sessions = sessions
         self.connections = connections
-        self.own_hosts = own_hosts
+        self.own_hosts: dict[bytes, bytes] = {}
+        """The authority that replaces a missing Host, for each scheme on which the gateway listens.
+        """
         self.wall_s = wall_s
         self.refusals: Counter[int] = Counter()
         """The number of the gateway's own answers, for each status."""

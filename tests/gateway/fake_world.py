@@ -208,12 +208,8 @@ class World:
             wall_s=self.wall_s,
         )
         self.connections = Connections(self.deadlines, most=100)
-        self.context = ResponseContext(
-            self.sessions,
-            self.connections,
-            {b"http": b"own.example:8080", b"https": b"own.example:8443"},
-            wall_s=self.wall_s,
-        )
+        self.context = ResponseContext(self.sessions, self.connections, wall_s=self.wall_s)
+        self.context.own_hosts |= {b"http": b"own.example:8080", b"https": b"own.example:8443"}
         bypasses = [Bypass(OTHER, b"", self.other)]
         self.front = Frontend(
             self.loop,

@@ -197,5 +197,6 @@ async def test_http_1_0_without_a_host_gets_the_name_of_this_door(files):
                          b"X-Forwarded-Proto: http\r\nConnection: close\r\n\r\n")  # fmt: skip
             await asyncio.to_thread(hear_all, sock)
         first, second = (fields for _, _, fields, _ in b.shop.requests)
+        assert first["host"] == f"127.0.0.1:{b.gateway.tls_port}"
         assert first["x-forwarded-proto"] == second["x-forwarded-proto"] == "https"
         assert second["host"] == "shop.example"
