@@ -112,7 +112,8 @@ def become(arguments: Sequence[str]) -> None:
         # After setuid, because setuid clears this setting.
         number = signal.Signals[chosen.end_with_parent]
         processes.end_with_parent(number)
-        signal.signal(number, signal.SIG_DFL)  # background processes inherit an ignored SIGINT
+        if number != signal.SIGKILL:  # no process can ignore it
+            signal.signal(number, signal.SIG_DFL)  # background processes inherit an ignored SIGINT
         if os.getppid() != parent:
             sys.exit(f"the process that started {chosen.program[0]} has died")
     try:

@@ -50,8 +50,9 @@ def test_root_is_given_up():
     assert done.stdout.strip() == "nobody"
 
 
-def test_the_program_ends_with_its_parent():
-    program = pinned.command((CPU,), ["/bin/sleep", "60"], end_with_parent=signal.SIGTERM)
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
+def test_the_program_ends_with_its_parent(sign):
+    program = pinned.command((CPU,), ["/bin/sleep", "60"], end_with_parent=sign)
     parent = subprocess.Popen(
         [sys.executable, "-c", f"import subprocess; subprocess.run({program!r})"], cwd=REPOSITORY
     )
