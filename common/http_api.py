@@ -240,7 +240,7 @@ def in_words(schema: Schema) -> str:
     """Return a noun phrase for the values that a schema allows."""
     match schema:
         case {"enum": names}:
-            return "one of " + ", ".join(map(str, filter(None, names)))
+            return "one of " + ", ".join(_choices(names))
         case {"const": name}:
             return str(name)
         case {"type": "boolean"}:
@@ -254,6 +254,11 @@ def in_words(schema: Schema) -> str:
             return str(description)
     kinds = {"object": "a JSON object", "array": "a list", "string": "text"}
     return kinds[schema["type"]]
+
+
+def _choices(names: Iterable[object]) -> list[str]:
+    """Return the allowed values, except the empty text, which means that nothing is chosen."""
+    return [str(name) for name in names if name != ""]
 
 
 def _span(schema: Schema) -> str:
@@ -441,7 +446,7 @@ def _value(schema: Schema) -> str:
         case {"anyOf": choices}:
             return (", or " if "array" in str(choices) else " or ").join(map(_value, choices))
         case {"enum": names}:
-            return ", ".join(f"`{name}`" for name in names)
+            return ", ".join(f"`{name}`" for name in _choices(names))
         case {"const": name}:
             return f"`{name}`"
         case {"type": "array", "prefixItems": items}:

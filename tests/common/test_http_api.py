@@ -83,6 +83,10 @@ def test_the_first_fault_is_one_sentence(given, error):
     assert refused.value.allowed
 
 
+def test_only_the_empty_text_is_missing_from_the_allowed_values():
+    assert http_api.in_words({"enum": ["", 0, "a"]}) == "one of 0, a"
+
+
 def test_a_body_that_fits_is_that_model():
     wanted = checked(Wanted, {"name": "x", "ratio": 1, "parts": [{"size": 2}]})
     assert (wanted.ratio, wanted.parts[0].size, wanted.inner, wanted.kind) == (1.0, 2, None, "a")
