@@ -99,8 +99,12 @@ class Process(subprocess.Popen[Any]):
         env: Mapping[str, str] | None = None,
         start_new_session: bool = False,
         end_with_parent: signal.Signals | None = None,
-        **options: Any,
+        stdin: Any = None,
+        stdout: Any = None,
+        stderr: Any = None,
+        text: bool | None = None,
     ) -> None:
+        """Fork; the server cannot carry out the other options of `Popen`."""
         self._asked = {
             "arguments": list(command[1:]),
             "environment": dict(os.environ if env is None else env),
@@ -108,7 +112,9 @@ class Process(subprocess.Popen[Any]):
             "end_with_parent": end_with_parent,
             "parent": os.getpid(),
         }
-        super().__init__(command, cwd=REPOSITORY, **options)
+        super().__init__(
+            command, cwd=REPOSITORY, stdin=stdin, stdout=stdout, stderr=stderr, text=text
+        )
 
     def _execute_child(  # type: ignore[override] # it is private, but there is no public way
         self, args, executable, preexec_fn, close_fds, pass_fds, cwd, env, startupinfo,
@@ -128,7 +134,6 @@ def run(command: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[
         return subprocess.run(command, **options)
     given, timeout_s = options.pop("input", None), options.pop("timeout", None)
     is_checked = options.pop("check", False)
-    options.pop("cwd", None)
     if options.pop("capture_output", False):
         options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     if given is not None:

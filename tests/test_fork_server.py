@@ -85,6 +85,12 @@ def test_other_programs_and_other_settings_of_python_are_started() -> None:
     assert not fork_server.can_start(command, os.environ | {"PYTHONOPTIMIZE": "1"})
 
 
+@pytest.mark.parametrize("option", ["cwd", "pass_fds", "preexec_fn"])
+def test_an_option_that_a_fork_would_ignore_is_refused(option: str) -> None:
+    with pytest.raises(TypeError, match=option):
+        fork_server.run([sys.executable, "-c", "pass"], **{option: ()})
+
+
 def test_no_settings_are_read_before_the_fork() -> None:
     """Each program reads its own settings."""
     script = "import sys; print(*(name for name in sys.modules if name.endswith('.settings')))"
