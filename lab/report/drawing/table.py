@@ -77,7 +77,7 @@ class Table:
             box=box.SIMPLE_HEAD,
             padding=(0, 1),
         )
-        words = [i for i, cell in enumerate(self.rows[0]) if cell[:1].isalpha()]
+        words = [i for row in self.rows[:1] for i, cell in enumerate(row) if cell[:1].isalpha()]
         for i, name in enumerate(self.header):
             drawn.add_column(name, justify="left" if i in words else "right", no_wrap=not stacked)
         for i, row in enumerate(self.rows):

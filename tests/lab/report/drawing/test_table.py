@@ -1,5 +1,6 @@
 """One table in its four forms."""
 
+import pytest
 from rich.console import Console
 
 from lab.report.drawing.table import Table
@@ -12,10 +13,10 @@ TABLE = Table(
 )
 
 
-def printed(width: int) -> str:
+def printed(width: int, table: Table = TABLE) -> str:
     console = Console(width=width)
     with console.capture() as captured:
-        console.print(TABLE.in_terminal(console))
+        console.print(table.in_terminal(console))
     return captured.get()
 
 
@@ -38,6 +39,13 @@ def test_html_escapes_and_marks_verdicts() -> None:
 def test_a_narrow_terminal_prints_two_numbers_on_two_lines() -> None:
     assert "12 | 13 ± 2" in printed(80)
     assert "12 | 13" not in printed(30)
+
+
+@pytest.mark.parametrize("width", [80, 10])
+def test_a_table_without_rows_prints_its_header(width: int) -> None:
+    text = printed(width, Table("Requests", TABLE.header))
+    assert "Requests" in text
+    assert "Policy" in text
 
 
 def test_html_names_the_published_and_the_measured_number() -> None:
