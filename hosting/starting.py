@@ -46,8 +46,9 @@ class Started:
 START_PATIENCE_S = 240.0
 """The time, in real seconds, in which a started part must be ready."""
 END_PATIENCE_S = 30.0
-"""The time, in real seconds, in which gateways and shops may finish their requests before they are
-killed.
+"""The time, in real seconds, in which gateways and shops together may finish their requests before
+they are killed. A gateway drains for a shorter time by default (`drain_s`), so that some time is
+left for its shops. The platform waits longer than this for an application.
 """
 SEEDING_PATIENCE_S = 300.0
 SEEDING_PATIENCE_S_PER_BOOK = 0.002
