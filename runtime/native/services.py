@@ -232,12 +232,23 @@ def shop(settings: Settings) -> Service:
 
 
 def shop_tables(settings: Settings) -> Tables:
+    books = settings.catalogue_books
+    return _seeded(settings, "shop", "seed", f"Tables and {books:,} books", books)
+
+
+def ads_tables(settings: Settings) -> Tables:
+    banners = settings.ads_banners
+    return _seeded(settings, "shop.ads", "ads-seed", f"Contracts of {banners:,} banners", banners)
+
+
+def _seeded(settings: Settings, module: str, log: str, title: str, rows: int) -> Tables:
+    """Return the tables that `python -m MODULE migrate-and-seed` fills with this many rows."""
     return Tables(
-        title=f"Tables and {settings.catalogue_books:,} books",
-        command=beside(settings, "shop", "migrate-and-seed"),
-        log="seed",
-        wanted=f"{settings.postgres_db} {settings.catalogue_books}",
-        timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.catalogue_books,
+        title=title,
+        command=beside(settings, module, "migrate-and-seed"),
+        log=log,
+        wanted=f"{settings.postgres_db} {rows}",
+        timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * rows,
     )
 
 
@@ -263,16 +274,6 @@ def ads(settings: Settings) -> Service:
             "shop/settings.py",
             "shop/stock/tables.py",
         ),
-    )
-
-
-def ads_tables(settings: Settings) -> Tables:
-    return Tables(
-        title=f"Contracts of {settings.ads_banners:,} banners",
-        command=beside(settings, "shop.ads", "migrate-and-seed"),
-        log="ads-seed",
-        wanted=f"{settings.postgres_db} {settings.ads_banners}",
-        timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.ads_banners,
     )
 
 
