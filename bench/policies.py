@@ -22,9 +22,8 @@ from collections.abc import Mapping
 from typing import Final
 
 import click
-from rich.console import Console
-from rich.table import Table
 
+from bench.harness import console_of, table
 from common.one_line import OneLineCommand
 from gateway.policies import POLICIES, PolicyError
 from gateway.policies.driver import Driver
@@ -188,7 +187,8 @@ def room(name: str) -> dict[str, object]:
 def main(policies: str, rounds: int) -> None:
     """Print the CPU time per event in µs for each policy, as the median of the rounds."""
     lengths = (f"{length:,} wait" for length in LENGTHS)
-    table = Table("policy", *lengths, "longest ÷ shortest", "as a shadow")
+    title = "CPU time per event"
+    drawn = table(title, "policy", *lengths, "longest ÷ shortest", "as a shadow")
     alone = Busy(None)
     for name in policies.split(","):
         try:
@@ -202,7 +202,7 @@ def main(policies: str, rounds: int) -> None:
                 times_us.append(queue.round_us())
             added_us.append(shadowed.round_us() - alone.round_us())
         medians = [statistics.median(times_us) for times_us in taken_us]
-        table.add_row(
+        drawn.add_row(
             name,
             *(
                 f"{median_us:.2f} µs"
@@ -212,4 +212,4 @@ def main(policies: str, rounds: int) -> None:
             f"{medians[-1] / medians[0]:.2f}",
             f"{statistics.median(added_us):.1f} µs",
         )
-    Console().print(table)
+    console_of(120).print(drawn)

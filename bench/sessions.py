@@ -18,9 +18,9 @@ from statistics import fmean, median
 
 import click
 import psutil
-from rich.console import Console
 from rich.table import Table
 
+from bench import harness
 from bench.harness import interleaved, listeners, running
 from bench.servers import database, redis, temporary_folder
 from common import ports, seeded_shop
@@ -146,7 +146,7 @@ def table(shops: list[Shop]) -> Table:
     """Return a table of each page's median times in ms: the CPU time of the shop's thread, and its
     wait for PostgreSQL and Redis.
     """
-    drawn = Table("page", *(shop.name for shop in shops))
+    drawn = harness.table("Cost of sessions, ms", "page", *(shop.name for shop in shops))
     for page in PAGES:
         costs = [shop.pages[page] for shop in shops]
         drawn.add_row(page, *(f"{median(c.cpu):.2f} + {median(c.waiting):.2f}" for c in costs))
@@ -177,9 +177,7 @@ def main(rounds: int) -> None:
         rng = random.Random(1)
         for number, shop in interleaved(shops, rounds, rng, warm_up=5):
             walk(shop, rng, servers, counts=number > 0)
-        console = Console()
-        console.width = max(console.width, 130)
-        console.print(table(shops))
+        harness.console_of(130).print(table(shops))
     click.echo(
         "Medians in ms: CPU time of the page's thread + its wait for PostgreSQL and Redis. The "
         f"last row is the mean CPU time per walk, in ms. {rounds} walks each, "
