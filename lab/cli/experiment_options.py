@@ -128,6 +128,10 @@ overridable = all_of(
 """The options that `with_options` reads."""
 
 
+ONLY_LIVE = ("gateway", "at_once", "crowded", "time_scale")
+"""The names of the options in `overridable` that only apply to live runs."""
+
+
 def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
     """Return `spec` with the values that the command line gives. Raises SpecError if two options
     exclude each other or the new spec is invalid.

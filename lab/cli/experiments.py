@@ -22,7 +22,7 @@ from lab.cli.command import (
     refuse_for_live,
     spread,
 )
-from lab.cli.experiment_options import complete_spec, overridable, with_options
+from lab.cli.experiment_options import ONLY_LIVE, complete_spec, overridable, with_options
 from lab.cli.server import client_of, of_server, summary_of_launch
 from lab.errors import ExperimentError, SpecError
 from lab.files.documents import read_json
@@ -107,6 +107,11 @@ def simulate(spec_name: str, **given: Any) -> None:
     4 and 5 of the paper). With --server, a console runs the simulation and keeps the result.
     """
     _carry_out_as_told(with_options(load_checked(spec_name), given | SIMULATED), **given)
+
+
+for _option in simulate.params:
+    if isinstance(_option, click.Option):
+        _option.hidden = _option.name in ONLY_LIVE
 
 
 def spec_of(words: Sequence[str], load: Callable[[str], Spec] = load_checked) -> Spec:

@@ -57,6 +57,13 @@ def doorbuster(*arguments):
     return done.exit_code, done.stderr.strip()
 
 
+@pytest.mark.parametrize(("command", "is_shown"), [("run", True), ("simulate", False)])
+def test_only_commands_with_live_runs_show_their_options(command, is_shown):
+    shown = CliRunner().invoke(main, [command, "--help"]).output
+    for option in ("--gateway", "--at-once", "--crowded", "--time-scale"):
+        assert (option in shown) is is_shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
