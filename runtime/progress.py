@@ -10,6 +10,9 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
+_FRAME = 11
+"""The characters of a box in each line that belong neither to a name nor to a value."""
+
 
 @dataclass(slots=True)
 class Step:
@@ -47,10 +50,19 @@ class Progress:
         self.console.print(f"\n[bold red]{escape(text)}[/]")
 
     def box(self, title: str, rows: dict[str, str]) -> None:
-        """Print a box of names and values at the end of a command."""
+        """Print a box of names and values at the end of a command. If a path is too long for the
+        box, print the rows without a box, because a user cannot copy a path that the box breaks.
+        """
+        names = max(map(len, rows))
+        longest = max(len(word) for text in rows.values() for word in text.split())
+        if names + longest + _FRAME > self.console.width:
+            self.say(f"\n{title}")
+            for name, text in rows.items():
+                self.say(f"  {name:<{names}}   {text}")
+            return
         table = Table.grid(padding=(0, 3, 0, 0))
         table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")  # a long path continues on the next line
+        table.add_column()
         for name, text in rows.items():
             table.add_row(escape(name), f"[bold]{escape(text)}[/]")
         self.console.print(Panel(table, title=title, expand=False, padding=(1, 3)))

@@ -153,7 +153,7 @@ def launch(
             print_json(made)
         elif made["result"]:
             with essential():
-                console.print(f"Result: {_result_page(server, made['result'])}", soft_wrap=True)
+                console.print(f"Result: {_result_page(server, made['result'])}")
     if made["state"] not in _UNFINISHED:
         _require_done(server, made)
 
@@ -182,7 +182,7 @@ def _launched(client: JsonClient, server: str, spec: Spec, *, follow: bool) -> M
         made: Mapping[str, Any] = client.call("POST", "/api/launches", {"toml": spec.to_toml()})
     page = _launch_page(server, made)
     with _ending_here(f"The launch goes on at {server}; to see or cancel it: {page}"):
-        console.print(f"Launched: {page}", soft_wrap=True)
+        console.print(f"Launched: {page}")
         return _followed(client, made) if follow else made
 
 

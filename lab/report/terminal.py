@@ -13,7 +13,21 @@ from lab.files.run_summary import RunSummary
 from lab.machine.progress_file import progress_file
 from lab.report.drawing.table import Table
 
-console = Console(highlight=False)
+
+class _Console(Console):
+    """Rich's console, which does not break a path or URL that is longer than a line, because a user
+    could not copy it.
+    """
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        words = (
+            word for one in objects if isinstance(one, str | Text) for word in str(one).split()
+        )
+        options.setdefault("soft_wrap", any(len(word) > self.width for word in words))
+        super().print(*objects, **options)
+
+
+console = _Console(highlight=False)
 if not console.is_terminal:
     console.width = 140  # a file or a pipe has no width; the tables need this much
 
