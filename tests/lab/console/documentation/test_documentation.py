@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from runtime import docs_site
 from tests.lab.console.programs import told
 
 BEGIN = """
@@ -80,3 +81,17 @@ print(json.dumps(seen))
     assert stranger == [200, 302, 404, 404, 404]
     assert student == [200, 403, 404, 404, 404]
     assert teacher == [200, 200, 404, 404, 404]
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(600)
+def test_links_to_the_default_address_lead_to_this_console(console: Any, chromium: Any) -> None:
+    """On a class server, the default address is a student's machine."""
+    docs_site.build(if_stale=True)
+    page = chromium.new_page()
+    page.goto(console.url("/docs/labs/02-lifo-pri.html"), timeout=120_000)
+    links = page.eval_on_selector_all("a[href]", "all => all.map(one => one.href)")
+    race = "/playground/?policy-a=always-fifo&policy-b=always-lifo&rho=1.2&sessions=3000"
+    assert {console.url("/results/"), console.url(race)} <= set(links)
+    assert not [one for one in links if one.startswith("http://127.0.0.1:8087/")]
+    page.close()
