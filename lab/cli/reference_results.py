@@ -229,6 +229,8 @@ def keep(part: Part, made: Path, target: Path, *, took_real_s: float, quick: boo
     draft = target.with_name(f".{target.name}.new")
     old = target.with_name(f".{target.name}.old")
     try:
+        if old.exists() and not target.exists():  # an earlier call ended between the two renames
+            old.rename(target)
         for leftover in (draft, old):
             shutil.rmtree(leftover, ignore_errors=True)
         draft.mkdir(parents=True)

@@ -119,6 +119,17 @@ def test_a_part_that_fails_is_named_and_keeps_the_old_one(tmp_path, monkeypatch)
     assert (part.folder / "old").exists()
 
 
+def test_a_result_survives_an_end_between_the_two_renames(tmp_path):
+    """The next attempt restores the old result, and keeps it if the new result is damaged."""
+    target = tmp_path / "reference-race"
+    old = tmp_path / ".reference-race.old"
+    old.mkdir()
+    (old / "file").write_text("released before")
+    with pytest.raises(ExperimentError):
+        reference_making.keep(PARTS[0], tmp_path / "none", target, took_real_s=1.0, quick=False)
+    assert (target / "file").read_text() == "released before"
+
+
 def test_svg_is_compacted_to_relative_tenths():
     """Points become relative tenths, factors below 1 stay exact, what adds nothing goes."""
     assert compact_svg(PATH) == (
