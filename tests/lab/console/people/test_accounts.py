@@ -108,7 +108,7 @@ def test_commands_refuse_names_that_are_like_others(classroom, anna, tmp_path):
     for names in ("Anna", "\uff41nna", "anna", "kim\nKIM", "no name"):
         file.write_text(f"lena\n{names}\n")  # all of a file or none
         refused = run(classroom, "students", str(file))
-        assert (refused.returncode, refused.stdout) == (1, "")
+        assert (refused.returncode, refused.stdout) == (2, "")
         assert refused.stderr.startswith("Error: ")
         assert refused.stderr.count("\n") == 1
     for words in (("student", "no name"), ("students", "/nothing.csv")):

@@ -132,7 +132,7 @@ def test_commands_give_no_password_to_an_account_of_the_provider(campus, provide
     signed_in(campus, provider, sub="2", preferred_username="carl")
     for role in ("student", "teacher"):
         refused = run(campus, role, "carl")
-        assert refused.returncode == 1
+        assert refused.returncode == 2
         assert "carl signs in with a provider and has no password here" in refused.stderr
 
 
