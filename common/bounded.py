@@ -60,6 +60,11 @@ class Bounds:
 class BoundedError(Exception):
     """The error for a call without a result; the message is one line for the user."""
 
+    def __init__(self, message: str, facts: Any = None) -> None:
+        super().__init__(message)
+        self.facts = facts
+        """The JSON value `facts` of the function's exception, if the exception has one."""
+
 
 class BoundsExceededError(BoundedError):
     """The error for a call that reaches a limit; the message names the limit in one line."""
@@ -142,7 +147,7 @@ def _read(content: bytes, status: int, bounds: Bounds) -> Any:
     if "exceeded" in said:
         raise BoundsExceededError(said["exceeded"])
     if "refused" in said:
-        raise BoundedError(said["refused"])
+        raise BoundedError(said["refused"], said["facts"])
     return said["answer"]
 
 
@@ -167,7 +172,9 @@ def _serve(parent: int) -> NoReturn:
         if isinstance(fault, OSError) and fault.errno == errno.EFBIG:
             said = _exceeded(f"the function writes a file of more than {bounds.file_bytes:,} bytes")
         else:
-            said = json.dumps({"refused": _words(fault, module.partition(".")[0])}).encode()
+            words = _words(fault, module.partition(".")[0])
+            facts = getattr(fault, "facts", None)
+            said = json.dumps({"refused": words, "facts": facts}).encode()
     with os.fdopen(line, "wb") as answer:
         answer.write(said)
     os._exit(0)  # without the destructors of libraries, which might fail

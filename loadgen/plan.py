@@ -144,8 +144,7 @@ def _plan_error(faults: ValidationError) -> PlanError:
     place = [str(part) for part in first["loc"] if part not in _KINDS]
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, PlanError | SessionModelError):
-        message = str(cause).removeprefix(f"{cause.field}: ")
-        return PlanError(".".join([*place, cause.field]), message)
+        return PlanError(".".join([*place, cause.field]), cause.message)
     message = str(cause) if cause else first["msg"].replace("Input should", "must", 1)
     if first["type"] != "missing":
         message += f" (it is {first['input']!r:.60})"
@@ -260,7 +259,7 @@ class ClientLoop(_Values):
         try:
             self.model.require_duration(self.until_s)
         except SessionModelError as error:
-            raise PlanError("until_s", str(error).partition(": ")[2]) from None
+            raise PlanError("until_s", error.message) from None
         return self
 
     @property
@@ -311,7 +310,7 @@ class PartlyOpen(_Values):
             return Schedule.of_rates(steps, until_s)
         except SessionModelError as error:
             field = error.field.replace("schedule", "steps")
-            raise PlanError(field, str(error).partition(": ")[2]) from None
+            raise PlanError(field, error.message) from None
 
     @property
     def arrivals_until_s(self) -> float:

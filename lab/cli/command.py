@@ -137,6 +137,7 @@ def refuse_for_live(processes: int | None, celery: str | None) -> None:
     if processes is not None or celery is not None:
         option = "--processes" if celery is None else "--celery"
         raise SpecError(
-            f"{option}: does not apply to live runs, which take turns on this machine; allowed: "
-            "with simulated runs"
+            option,
+            "does not apply to live runs, which take turns on this machine",
+            allowed="with simulated runs",
         )

@@ -175,7 +175,7 @@ def chosen(every: Sequence[Entry], names: Sequence[str], lab: settings.Settings)
         named = [one for one in every if one.name == name]
         if not named:
             allowed = ", ".join([*GROUPS, *(one.name for one in every)])
-            raise SpecError(f"--run: {name!r} is unknown; allowed: {allowed}")
+            raise SpecError("--run", f"{name!r} is unknown", allowed=allowed)
         found += named
     return list({one.name: one for one in found}.values())
 
@@ -208,7 +208,7 @@ def estimates_command(names: tuple[str, ...], markdown: bool, as_json: bool) -> 
     from lab.report.terminal import console, output, show
 
     if markdown and as_json:
-        raise SpecError("--json: given together with --markdown; allowed: one of them")
+        raise SpecError("--json", "given together with --markdown", allowed="one of them")
     lab = settings.load()
     estimates.calibrated(lab)
     every = entries()

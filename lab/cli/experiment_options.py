@@ -137,9 +137,9 @@ def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
     exclude each other or the new spec is invalid.
     """
     if given.get("sessions") is not None and given.get("duration_s") is not None:
-        raise SpecError("--duration-s: given together with --sessions; allowed: one of them")
+        raise SpecError("--duration-s", "given together with --sessions", allowed="one of them")
     if given.get("crowded") and given.get("at_once") is False:
-        raise SpecError("--crowded: given together with --in-turn; allowed: one of them")
+        raise SpecError("--crowded", "given together with --in-turn", allowed="one of them")
     policies = None
     if any(given.get(option) for option in ("policies", "gateway", "admission", "abandonment")):
         choices = _standing(spec, given.get("policies"), given.get("gateway"))
@@ -187,7 +187,7 @@ def _standing(
         return _chosen(spec, names)
     known = ["doorbuster", *PROXIES]
     if unknown := [name for name in gateways if name not in known]:
-        raise SpecError(f"--gateway: {unknown[0]!r} is unknown; allowed: {', '.join(known)}")
+        raise SpecError("--gateway", f"{unknown[0]!r} is unknown", allowed=", ".join(known))
     chosen = [] if names is None else _chosen(spec, names)
     if names is None and "doorbuster" in gateways:
         chosen = [choice for choice in spec.policy if choice.gateway is None]
@@ -210,12 +210,13 @@ def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
         known = [choice for choice in spec.policy if choice.key == name]
         known = known or [choice for choice in spec.policy if choice.name == name]
         if not known and name in PROXIES:
-            raise SpecError(f"--policies: {name} is a baseline proxy; give --gateway {name}")
+            raise SpecError("--policies", f"{name} is a baseline proxy; give --gateway {name}")
         if not known and name not in POLICIES and not is_path(name):
             allowed = dict.fromkeys([*(choice.key for choice in spec.policy), *POLICIES])
             raise SpecError(
-                f"--policies: {name!r} is unknown; allowed: {', '.join(allowed)}, or the path of "
-                "your policy, own/….py"
+                "--policies",
+                f"{name!r} is unknown",
+                allowed=f"{', '.join(allowed)}, or the path of your policy, own/….py",
             )
         chosen += known or [_choice(name=name, admission=spec.admission)]
     return chosen
@@ -237,7 +238,7 @@ def _choice(**fields: Any) -> PolicyChoice:
     try:
         return PolicyChoice(**fields)
     except ValidationError as faults:
-        raise SpecError(explain(faults, "--policies")) from None
+        raise SpecError.of(explain(faults, "--policies")) from None
 
 
 def _behind(
@@ -249,12 +250,13 @@ def _behind(
     admission policy, so each proxy is returned once.
     """
     if unknown := [name for name in admissions if name not in ADMISSIONS]:
-        raise SpecError(f"--admission: {unknown[0]!r} is unknown; allowed: {', '.join(ADMISSIONS)}")
+        raise SpecError("--admission", f"{unknown[0]!r} is unknown", allowed=", ".join(ADMISSIONS))
     proxies = [choice for choice in choices if choice.gateway is not None]
     if proxies and NO_ADMISSION not in admissions:
         raise SpecError(
-            f"--admission: an admission policy needs the gateway's sessions, but {proxies[0].key} "
-            f"replaces the gateway; add '{NO_ADMISSION}' to the list"
+            "--admission",
+            f"an admission policy needs the gateway's sessions, but {proxies[0].key} "
+            f"replaces the gateway; add '{NO_ADMISSION}' to the list",
         )
     policies = (choice for choice in choices if choice.gateway is None)
     for name, parameters in _distinct((choice.name, choice.parameters) for choice in policies):
@@ -279,7 +281,7 @@ def _when_left(
     known = get_args(Abandonment)
     if unknown := [name for name in abandonments if name not in known]:
         allowed = ", ".join(known)
-        raise SpecError(f"--abandonment: {unknown[0]!r} is unknown; allowed: {allowed}")
+        raise SpecError("--abandonment", f"{unknown[0]!r} is unknown", allowed=allowed)
     found: list[tuple[PolicyChoice, str | None]] = []
     for choice in choices:
         for abandonment in abandonments:

@@ -150,7 +150,7 @@ def _carry_out_as_told(
             ):
                 if given:
                     raise SpecError(
-                        f"{option}: does not apply to a console; allowed: only without --server"
+                        option, "does not apply to a console", allowed="only without --server"
                     )
             with client_of(server, token_file, authority) as client:
                 found = summary_of_launch(client, server, spec)

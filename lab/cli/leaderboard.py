@@ -84,18 +84,19 @@ def leaderboard(
     """
     if engine == "live" and part in ("robustness", "bound", TUNING_PART, "all"):
         raise SpecError(
-            f"--engine live: the part {part} needs the simulator; allowed: the parts board, "
-            "hysteresis, fairness"
+            "--engine live",
+            f"the part {part} needs the simulator",
+            allowed="the parts board, hysteresis, fairness",
         )
     if engine == "live":
         refuse_for_live(processes, celery)
     if part in (*SIMULATED_PARTS, TUNING_PART) and given["rho"] is not None:
-        raise SpecError(f"--rho: {part} has fixed loads; allowed: with board or fairness")
+        raise SpecError("--rho", f"{part} has fixed loads", allowed="with board or fairness")
     if part == "bound" and (given["sessions"], given["duration_s"]) != (None, None):
         option = "--duration-s" if given["sessions"] is None else "--sessions"
-        raise SpecError(f"{option}: {part} has fixed lengths; allowed: with another part")
+        raise SpecError(option, f"{part} has fixed lengths", allowed="with another part")
     if as_json and part not in ("board", "fairness"):
-        raise SpecError(f"--json: does not apply to {part}; allowed: with board or fairness")
+        raise SpecError("--json", f"does not apply to {part}", allowed="with board or fairness")
     broker = broker_of(celery)
     if part == TUNING_PART:
         _tune(given, quick=quick, fresh=fresh, processes=processes, broker=broker)
@@ -149,7 +150,7 @@ def _spec(engine: str, part: str, *, quick: bool, given: dict[str, Any]) -> Spec
     spec = with_options(spec, {**given, "engine": engine})
     if not ranked(spec):
         raise SpecError(
-            "--policies: a step of DOOR's ablation has no rank; allowed: with another policy"
+            "--policies", "a step of DOOR's ablation has no rank", allowed="with another policy"
         )
     return spec
 
@@ -163,14 +164,15 @@ def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:
     for option in ("sessions", "duration_s", "repetitions", "seed"):
         if given[option] is not None:
             raise SpecError(
-                f"--{option.replace('_', '-')}: {TUNING_PART} has a fixed value; "
-                "allowed: with another part"
+                f"--{option.replace('_', '-')}",
+                f"{TUNING_PART} has a fixed value",
+                allowed="with another part",
             )
     gateways = given["gateway"]
     proxies = tuple(PROXIES) if given["policies"] is None else ()
     if gateways is not None:
         if unknown := [name for name in gateways if name not in PROXIES]:
-            raise SpecError(f"--gateway: {unknown[0]!r} is unknown; allowed: {', '.join(PROXIES)}")
+            raise SpecError("--gateway", f"{unknown[0]!r} is unknown", allowed=", ".join(PROXIES))
         proxies = tuple(gateways)
     base = with_options(load_spec(SPECS["simulated"]), {**given, "gateway": None})
     repetitions = tuning.QUICK_REPETITIONS if quick else tuning.REPETITIONS

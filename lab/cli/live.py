@@ -72,7 +72,7 @@ def policy(name: str, **given: Any) -> None:
     try:
         choice = PolicyChoice(name=name, **given)
     except ValidationError as faults:
-        raise SpecError(explain(faults, "POLICY")) from None
+        raise SpecError.of(explain(faults, "POLICY")) from None
     call = policy_call(choice)
     _change(lambda appliance: appliance.gateway.call("PUT", "/policy", call))
 

@@ -86,7 +86,7 @@ def check(path: Path, as_json: bool) -> None:
     try:
         checked = validator.check(path, show)
     except PolicyError as fault:
-        raise SpecError(f"FILE: {fault.message}; allowed: {fault.allowed}") from None
+        raise SpecError("FILE", fault.message, allowed=fault.allowed) from None
     if as_json:
         answer = {"file": str(path), "valid": checked.is_valid}
         findings = [asdict(finding) for finding in checked.findings]

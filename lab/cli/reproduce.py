@@ -63,13 +63,15 @@ def reproduce(paper: str, engine: str | None, **given: Any) -> None:
     study = PAPERS[paper]
     if engine is not None and engine not in study.engines:
         raise SpecError(
-            f"--engine {engine}: {paper} has no simulator; allowed: {', '.join(study.engines)}"
+            f"--engine {engine}", f"{paper} has no simulator", allowed=", ".join(study.engines)
         )
     for option in _SOME_PAPERS_OPTIONS:
         if given[option] is not None and option not in study.options:
             known = [name for name in PAPERS if option in PAPERS[name].options]
             raise SpecError(
-                f"--{option}: is not an option of {paper}; allowed: only with {', '.join(known)}"
+                f"--{option}",
+                f"is not an option of {paper}",
+                allowed=f"only with {', '.join(known)}",
             )
     is_live = (engine or study.default_engine) == "live"
     run = _live(study, given) if is_live else _simulated(study, given)
@@ -82,7 +84,9 @@ def _simulated(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
 
     if given["logs"] and given["celery"] is not None:
         raise SpecError(
-            "--logs: with --celery, the files would stay on the workers; allowed: without --celery"
+            "--logs",
+            "with --celery, the files would stay on the workers",
+            allowed="without --celery",
         )
     quick = given["quick"]
     options = Options(
@@ -102,8 +106,9 @@ def _live(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
     for option in ("processes", "celery", "logs"):
         if given[option] not in (None, False):
             raise SpecError(
-                f"--{option}: is only for simulations, and {study.name} runs live; "
-                f"allowed: {otherwise}"
+                f"--{option}",
+                f"is only for simulations, and {study.name} runs live",
+                allowed=otherwise,
             )
     return study.live(given)
 

@@ -41,7 +41,7 @@ def _named(name: str) -> Path:
     path = _listed(name) or Path(name)
     if not (path / "plan.json").is_file() and not (path / _REPRODUCTION).is_file():
         raise SpecError(
-            f"NAME: there is no result {name!r}; allowed: a name from `doorbuster results list`"
+            "NAME", f"there is no result {name!r}", allowed="a name from `doorbuster results list`"
         )
     return path
 
@@ -125,8 +125,10 @@ def draw(folder: Path | None) -> None:
     folder = folder and (_listed(str(folder)) or folder)
     if folder and is_reference(folder):
         raise SpecError(
-            f"FOLDER: {folder} is included in Doorbuster and cannot change; allowed: one of your "
-            "results. `doorbuster results reference` makes the included results again."
+            "FOLDER",
+            f"{folder} is included in Doorbuster and cannot change",
+            allowed="one of your results. `doorbuster results reference` makes the included "
+            "results again.",
         )
     from lab.cli.experiments import report
 
@@ -175,5 +177,5 @@ def reference(parts: tuple[str, ...], quick: bool, fresh: bool) -> None:
     known = [part.name for part in reference_making.PARTS]
     unknown = [name for name in parts if name not in known]
     if unknown:
-        raise SpecError(f"PART: {unknown[0]!r} is unknown; allowed: {', '.join(known)}")
+        raise SpecError("PART", f"{unknown[0]!r} is unknown", allowed=", ".join(known))
     reference_making.carry_out(parts, quick=quick, fresh=fresh, say=console.print)

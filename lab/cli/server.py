@@ -71,16 +71,18 @@ def client_of(server: str, token_file: Path | None, authority: Path | None) -> I
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
-        raise SpecError(f"--server: {server!r:.200}; allowed: http://HOST:PORT, https://HOST:PORT")
+        raise SpecError(
+            "--server", f"{server!r:.200}", allowed="http://HOST:PORT, https://HOST:PORT"
+        )
     if token and parts.scheme == "http" and not hosts.is_loopback(parts.hostname):
         raise SpecError(
-            f"--server: {server}: http sends your token unencrypted; allowed: https://HOST:PORT"
+            "--server", f"{server}: http sends your token unencrypted", allowed="https://HOST:PORT"
         )
     try:
         made = JsonClient.at(server, timeout_s=_TIMEOUT_S, token=token, authority=authority)
     except OSError as fault:  # ssl.SSLError is one
         raise SpecError(
-            f"--authority: {authority} cannot be used ({fault}); allowed: certificates in PEM"
+            "--authority", f"{authority} cannot be used ({fault})", allowed="certificates in PEM"
         ) from None
     with made as client:
         try:
@@ -99,9 +101,7 @@ def _token(file: Path | None) -> str:
     token = text.strip()
     if not (token.isascii() and token.isprintable()) or " " in token:
         place = TOKEN if file is None else "--token-file"
-        raise SpecError(
-            f"{place}: must contain only a token, as the console's page /tokens/ shows it"
-        )
+        raise SpecError(place, "must contain only a token, as the console's page /tokens/ shows it")
     return token
 
 
@@ -109,7 +109,7 @@ def _text_of(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as fault:
-        raise SpecError(f"--token-file: {file} cannot be read ({fault})") from None
+        raise SpecError("--token-file", f"{file} cannot be read ({fault})") from None
 
 
 @click.command(cls=LabCommand)
@@ -271,11 +271,11 @@ def exported(
     """
     if name != Path(name).name or name.startswith("."):
         raise SpecError(
-            f"NAME: {name!r:.80}; allowed: a name from `results list --server {server}`"
+            "NAME", f"{name!r:.80}", allowed=f"a name from `results list --server {server}`"
         )
     target = to or Path(f"{name}.zip")
     if target.exists():
-        raise SpecError(f"--to: {target} exists; allowed: a new file")
+        raise SpecError("--to", f"{target} exists", allowed="a new file")
     partial = target.with_name(f".{target.name}.part")
     with client_of(server, token_file, authority) as client:
         try:

@@ -71,8 +71,9 @@ def application(broker: str) -> Celery:
             client.ping()
     except ValueError as fault:
         raise SpecError(
-            f"broker: {shown(broker)} is not a valid address ({fault}); allowed: "
-            "redis://host:port/database"
+            "broker",
+            f"{shown(broker)} is not a valid address ({fault})",
+            allowed="redis://host:port/database",
         ) from None
     except redis.RedisError as fault:
         raise ExperimentError(

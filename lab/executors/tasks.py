@@ -76,8 +76,9 @@ def checked(address: str, option: str) -> str:
     """
     if not address.startswith(("redis://", "rediss://")):
         raise SpecError(
-            f"{option}: {shown(address)!r} is not the address of a Redis database; allowed: "
-            "redis://host:port/database"
+            option,
+            f"{shown(address)!r} is not the address of a Redis database",
+            allowed="redis://host:port/database",
         )
     return address
 

@@ -92,7 +92,7 @@ def rows_of(base: Spec, proxies: Sequence[str]) -> list[PolicyChoice]:
     ]
     by_key = {row.key: row for row in rows}
     if not (found := [row for row in by_key.values() if searched(row)]):
-        raise SpecError(f"--policies: no parameters of {', '.join(by_key)} can be searched")
+        raise SpecError("--policies", f"no parameters of {', '.join(by_key)} can be searched")
     return found
 
 

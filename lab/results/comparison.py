@@ -49,8 +49,10 @@ class ComparisonResult(Result):
         """Open the folder of a comparison; raises SpecError if it does not contain one."""
         if not (path / _PLAN).is_file():
             raise SpecError(
-                f"FOLDER: {path} is not a comparison (plan.json is missing); allowed: the name or "
-                "the folder of a result of `doorbuster run`, `compare` or `simulate`"
+                "FOLDER",
+                f"{path} is not a comparison (plan.json is missing)",
+                allowed="the name or the folder of a result of `doorbuster run`, `compare` or "
+                "`simulate`",
             )
         return cls(path)
 

@@ -5,7 +5,6 @@ experiment begins. Durations are paper seconds.
 """
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,7 +20,7 @@ from pydantic import (
 )
 
 from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES, Abandonment, PolicyError, find
-from lab.errors import SpecError
+from lab.errors import Fault, InvalidError, SpecError
 from lab.spec import sections as spec_sections
 from lab.spec import text as spec_text
 from lab.spec.sections import (
@@ -51,6 +50,8 @@ MOST_SHADOWS = 8
 MOST_RUNS = 200_000
 """The maximum number of runs in a spec; a result has a folder for each run."""
 MOST_SEED = 2**63 - 1
+CHANGES = "options"
+"""The origin of the faults of a changed spec (`changed`)."""
 MOST_FAULTS = 20
 """An error message lists at most this number of a spec's faults."""
 
@@ -64,7 +65,7 @@ def _books(number: int, info: ValidationInfo) -> int:
     from common.shared_settings import LEAST_BOOKS, MOST_BOOKS
 
     if not LEAST_BOOKS <= number <= MOST_BOOKS:
-        raise ValueError(f"must be a whole number from {LEAST_BOOKS} to {MOST_BOOKS}")
+        raise InvalidError(f"must be a whole number from {LEAST_BOOKS} to {MOST_BOOKS}")
     return number
 
 
@@ -111,7 +112,7 @@ class Spec(Section):
         for name in shadows:
             find(name, POLICIES, "policy")
         if len(set(shadows)) < len(shadows):
-            raise ValueError(f"{_twice(shadows)} is named twice; allowed: each policy once")
+            raise InvalidError(f"{_twice(shadows)} is named twice", allowed="each policy once")
         return shadows
 
     @model_validator(mode="before")
@@ -161,26 +162,28 @@ class Spec(Section):
     def _distinct(cls, policies: tuple[PolicyChoice, ...]) -> tuple[PolicyChoice, ...]:
         keys = [policy.key for policy in policies]
         if len(set(keys)) < len(keys):
-            raise ValueError(f"{_twice(keys)} is named twice; give each policy a different label")
+            raise InvalidError(f"{_twice(keys)} is named twice; give each policy a different label")
         return policies
 
     @model_validator(mode="after")
     def _fits_together(self, info: ValidationInfo) -> "Spec":
         if self.number_of_runs > MOST_RUNS:
-            raise ValueError(
-                f"repetitions: {len(self.policy)} policies × {len(self.load.rhos)} loads × "
-                f"{self.repetitions} repetitions are {self.number_of_runs:,} runs; "
-                f"allowed: at most {MOST_RUNS:,}"
+            raise InvalidError(
+                "repetitions",
+                f"{len(self.policy)} policies × {len(self.load.rhos)} loads × "
+                f"{self.repetitions} repetitions are {self.number_of_runs:,} runs",
+                allowed=f"at most {MOST_RUNS:,}",
             )
         if self.engine == "live":
             if self.server is not None:
-                raise ValueError(
-                    "server: describes a simulated server; allowed only with engine = 'simulated'"
+                raise InvalidError(
+                    "server", "describes a simulated server; allowed only with engine = 'simulated'"
                 )
             if self.customers.buy_probability != BUY_PROBABILITY:
-                raise ValueError(
-                    "customers.buy_probability: live sessions always follow LIFO-Pri's chain; "
-                    f"allowed with engine = 'live': {BUY_PROBABILITY:g}"
+                raise InvalidError(
+                    "customers.buy_probability",
+                    "live sessions always follow LIFO-Pri's chain; allowed with engine = "
+                    f"'live': {BUY_PROBABILITY:g}",
                 )
         else:
             self._refuse_what_only_the_shop_has()
@@ -189,9 +192,10 @@ class Spec(Section):
         if self.leaderboard:
             self._refuse_what_nobody_is_ranked_by()
         if self.shadows and self.engine != "live":
-            raise ValueError(
-                "shadows: shadow policies run in the gateway, and a simulation has no gateway; "
-                "allowed only with engine = 'live'"
+            raise InvalidError(
+                "shadows",
+                "shadow policies run in the gateway, and a simulation has no gateway; "
+                "allowed only with engine = 'live'",
             )
         for policy in self.policy:
             if policy.gateway is not None:
@@ -199,17 +203,17 @@ class Spec(Section):
         if self.clients:
             self._refuse_what_no_closed_loop_has()
         elif self.load.rho is None:
-            raise ValueError(
-                "load.rho: is missing; it can be left out only if the spec has [clients]"
+            raise InvalidError(
+                "load.rho", "is missing; it can be left out only if the spec has [clients]"
             )
         arrivals_s = self.load.arrivals_s
         if arrivals_s is not None and self.warm_up_s >= arrivals_s:
-            raise ValueError(
-                f"warm_up_s: must be less than {arrivals_s:g}, the end of the arrivals"
+            raise InvalidError(
+                "warm_up_s", f"must be less than {arrivals_s:g}, the end of the arrivals"
             )
         if self.has_fifo_server and "page_profile" in self.model_fields_set:
-            raise ValueError(
-                "page_profile: a fifo server serves files, not pages; allowed: leave it out"
+            raise InvalidError(
+                "page_profile", "a fifo server serves files, not pages", allowed="leave it out"
             )
         if not is_form_only(info):
             self._check_parts_together()
@@ -226,72 +230,80 @@ class Spec(Section):
 
     def _refuse_what_only_the_shop_has(self) -> None:
         if self.page_profile == "real":
-            raise ValueError(
-                "page_profile: 'real' exists only in the real shop; "
-                "allowed with engine = 'simulated': 'paper' or 'cpu'"
+            raise InvalidError(
+                "page_profile",
+                "'real' exists only in the real shop; allowed with engine = 'simulated': "
+                "'paper' or 'cpu'",
             )
         if self.catalogue_books is not None:
-            raise ValueError(
-                "catalogue_books: a simulated server has no catalogue; "
-                "allowed only with engine = 'live'"
+            raise InvalidError(
+                "catalogue_books",
+                "a simulated server has no catalogue; allowed only with engine = 'live'",
             )
         if self.database_cpus != "other":
-            raise ValueError(
-                "database_cpus: a simulated server has no database; "
-                "allowed with engine = 'simulated': 'other'"
+            raise InvalidError(
+                "database_cpus",
+                "a simulated server has no database; allowed with engine = 'simulated': 'other'",
             )
 
     def _refuse_what_one_shop_has(self) -> None:
         if self.engine != "live":
-            raise ValueError(
-                "at_once: simulated runs need no separate shops; allowed only with engine = 'live'"
+            raise InvalidError(
+                "at_once",
+                "simulated runs need no separate shops; allowed only with engine = 'live'",
             )
         if not FEWEST_AT_ONCE <= len(self.policy) <= MOST_AT_ONCE:
-            raise ValueError(
-                f"at_once: {len(self.policy)} policies need as many separate shops; "
-                f"allowed: {FEWEST_AT_ONCE} to {MOST_AT_ONCE} policies"
+            raise InvalidError(
+                "at_once",
+                f"{len(self.policy)} policies need as many separate shops",
+                allowed=f"{FEWEST_AT_ONCE} to {MOST_AT_ONCE} policies",
             )
         if self.database_cpus != "other":
-            raise ValueError(
-                "database_cpus: several shops share one database; with at_once, this must be "
-                "'other'"
+            raise InvalidError(
+                "database_cpus",
+                "several shops share one database; with at_once, this must be 'other'",
             )
 
     def _refuse_what_nobody_is_ranked_by(self) -> None:
         if self.clients or self.customers.lengths:
-            raise ValueError(
-                "leaderboard: policies are ranked by sales, and these customers do not buy; "
-                "leave out [clients] and customers.lengths"
+            raise InvalidError(
+                "leaderboard",
+                "policies are ranked by sales, and these customers do not buy; leave out "
+                "[clients] and customers.lengths",
             )
         if self.load.schedule:
-            raise ValueError(
-                "leaderboard: the leaderboard has a column for each rho; leave out load.schedule"
+            raise InvalidError(
+                "leaderboard", "the leaderboard has a column for each rho; leave out load.schedule"
             )
 
     def _refuse_what_no_proxy_has(self, policy: PolicyChoice, proxy: str) -> None:
         if self.engine != "live":
-            raise ValueError(
-                f"policy: {proxy} is a real program, which the simulator cannot run; "
-                "allowed only with engine = 'live'"
+            raise InvalidError(
+                "policy",
+                f"{proxy} is a real program, which the simulator cannot run; allowed only "
+                "with engine = 'live'",
             )
         if self.at_once:
-            raise ValueError(
-                f"at_once: {proxy} can run only in front of the appliance's own shop; leave out "
-                "at_once or the baseline proxies"
+            raise InvalidError(
+                "at_once",
+                f"{proxy} can run only in front of the appliance's own shop; leave out "
+                "at_once or the baseline proxies",
             )
         if self.shadows:
-            raise ValueError(
-                f"shadows: shadow policies run in the gateway, which {proxy} replaces; "
-                "leave out shadows or the baseline proxies"
+            raise InvalidError(
+                "shadows",
+                f"shadow policies run in the gateway, which {proxy} replaces; leave out "
+                "shadows or the baseline proxies",
             )
 
     def _check_parameters_of_proxy(self, policy: PolicyChoice, proxy: str) -> None:
         from lab.baselines import sheets
 
         if self.clients and not sheets.knows_its_rate(proxy, policy.parameters):
-            raise ValueError(
-                f"policy: {proxy}'s rate is a share of the capacity, and a closed loop has no "
-                "capacity; set parameters.rate_rps"
+            raise InvalidError(
+                "policy",
+                f"{proxy}'s rate is a share of the capacity, and a closed loop has no "
+                "capacity; set parameters.rate_rps",
             )
         sheets.check_leaving(proxy, policy.parameters, self.abandonment_of(policy))
 
@@ -301,29 +313,33 @@ class Spec(Section):
         """
         for policy in self.policy:
             if _goes_by_sessions(policy):
-                raise ValueError(
-                    f"server.session_known_from: {policy.policy_name} recognises sessions by the "
-                    "gateway's cookie, which comes with an answer; allowed: 'answer'"
+                raise InvalidError(
+                    "server.session_known_from",
+                    f"{policy.policy_name} recognises sessions by the gateway's cookie, "
+                    "which comes with an answer",
+                    allowed="'answer'",
                 )
 
     def _refuse_what_no_closed_loop_has(self) -> None:
         if "customers" in self.model_fields_set:
-            raise ValueError(
-                "customers: given together with clients; allowed: either customers or clients"
+            raise InvalidError(
+                "customers", "given together with clients", allowed="either customers or clients"
             )
         for key in ("rho", "sessions", "schedule", "arrivals"):
             if getattr(self.load, key) is not None:
-                raise ValueError(
-                    f"load.{key}: clients are a closed loop; allowed in [load]: duration_s"
+                raise InvalidError(
+                    f"load.{key}", "clients are a closed loop; allowed in [load]: duration_s"
                 )
         if self.load.duration_s is None:
-            raise ValueError(
-                "load.duration_s: is missing; give the paper seconds in which clients send requests"
+            raise InvalidError(
+                "load.duration_s",
+                "is missing; give the paper seconds in which clients send requests",
             )
         if self.has_fifo_server:
-            raise ValueError(
-                "server.kind: clients need request classes, and a fifo server has none; "
-                "allowed with clients: 'shared-cpus'"
+            raise InvalidError(
+                "server.kind",
+                "clients need request classes, and a fifo server has none; allowed with "
+                "clients: 'shared-cpus'",
             )
 
     def _check_duration_of_clients(self, clients: Clients) -> None:
@@ -332,7 +348,7 @@ class Spec(Section):
         try:
             clients.as_model().require_duration(self.load.duration_s or 0.0)
         except SessionModelError as error:
-            raise ValueError(f"load.{error}") from None
+            raise InvalidError(f"load.{error.field}", error.message) from None
 
     @property
     def number_of_runs(self) -> int:
@@ -412,7 +428,7 @@ def spec_of(plain: Mapping[str, Any], origin: str) -> Spec:
     """Return the spec that a file's values describe, after checking its form; raises SpecError if
     it is invalid."""
     if "version" not in plain:
-        raise SpecError(f"{origin}: version: is missing; allowed: version = 1")
+        raise SpecError(origin, "version", "is missing", allowed="version = 1")
     return _validated(plain, origin, FORM)
 
 
@@ -428,8 +444,8 @@ def load_spec(name_or_path: str) -> Spec:
     except (OSError, UnicodeDecodeError) as fault:
         names = ", ".join(sorted(spec.stem for spec in SPECS.glob("*.toml")))
         raise SpecError(
-            f"spec {name_or_path!r} cannot be read ({_reason(fault)}); "
-            f"allowed: the path of a TOML file, or one of {names}"
+            f"spec {name_or_path!r} cannot be read ({_reason(fault)})",
+            allowed=f"the path of a TOML file, or one of {names}",
         ) from None
 
 
@@ -455,9 +471,11 @@ def checked_without_files(spec: Spec, origin: str) -> Spec:
 
         if arrivals.trace not in traces.names():
             raise SpecError(
-                f"{origin}: load.arrivals.trace: {arrivals.trace!r:.80} is not one of the "
-                f"included traces; allowed: {', '.join(traces.names())}, or any name together with "
-                "counts and traced_s"
+                origin,
+                "load.arrivals.trace",
+                f"{arrivals.trace!r:.80} is not one of the included traces",
+                allowed=f"{', '.join(traces.names())}, or any name together with counts and "
+                "traced_s",
             )
     return checked(spec, origin)
 
@@ -481,7 +499,7 @@ def _validated(
     try:
         return Spec.model_validate(plain, context=context)
     except ValidationError as faults:
-        raise SpecError(explain(faults, origin, options)) from None
+        raise SpecError.of(explain(faults, origin, options)) from None
 
 
 def _reason(fault: OSError | UnicodeDecodeError) -> str:
@@ -508,7 +526,7 @@ def changed(spec: Spec, options: Mapping[str, str] = _NO_OPTIONS, /, **changes: 
         if key in EXTENTS:
             plain[section] = {k: v for k, v in plain[section].items() if k not in EXTENTS}
         plain[section][key] = value
-    return _validated(plain, "options", options=options)
+    return _validated(plain, CHANGES, options=options)
 
 
 _SECTIONS: dict[str, type[Section]] = {
@@ -526,45 +544,59 @@ _SECTIONS: dict[str, type[Section]] = {
 """The class of each section, by the section's name in the location of a fault."""
 
 
-_FIELD = re.compile(r"([a-z][\w.-]*): ")
+def explain(
+    faults: ValidationError, origin: str, options: Mapping[str, str] = _NO_OPTIONS
+) -> list[Fault]:
+    """Return Pydantic's findings as faults.
 
-
-def explain(faults: ValidationError, origin: str, options: Mapping[str, str] = _NO_OPTIONS) -> str:
-    """Return Pydantic's findings as text; each line has the location, the fault and the allowed
-    values.
-
-    The location is the origin with the key, or only the name that `options` has for the key. The
-    keys of `options` have no positions in lists: `load.rho`, not `load.rho.1`.
+    The place of a fault is the origin with the key, or only the name that `options` has for the
+    key. The keys of `options` have no positions in lists: `load.rho`, not `load.rho.1`.
     """
-    lines: list[str] = []
+    from loadgen.workload.refusals import SessionModelError
+
+    explained: list[Fault] = []
     found = faults.errors()
     places = [fault["loc"] for fault in found]
     deeper = {place[:depth] for place in places for depth in range(len(place))}
     for fault in found:
         if fault["loc"] in deeper:
             continue  # a list with wrong items also counts as too short
-        if len(lines) == MOST_FAULTS:
-            lines.append(f"{origin}: … and {len(places) - MOST_FAULTS:,} more faults")
+        if len(explained) == MOST_FAULTS:
+            explained.append(Fault((origin,), f"… and {len(places) - MOST_FAULTS:,} more faults"))
             break
         place = [f"{part:.60}" for part in map(str, fault["loc"])]
         if place[:1] == ["server"] and place[1:2] in (["shared-cpus"], ["fifo"]):
             del place[1]  # Pydantic added the kind, which is not a key
-        message = fault["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
+        reason = fault["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
+        named = allowed = ""
         given = fault["input"]
         shown = (
             "" if isinstance(given, dict | list | tuple | Section) else f" (given: {given!r:.60})"
         )
-        if fault["type"] == "tuple_type":
-            message = "must be a list in brackets"
-        if fault["type"] == "extra_forbidden":
-            section: type[Section] = Spec
-            for part in fault["loc"][:-1]:
-                section = _SECTIONS.get(str(part), section)
-            message, shown = f"unknown key; allowed: {', '.join(section.model_fields)}", ""
-        elif named := _FIELD.match(message):  # the check of a section names the field
-            message = message[named.end() :]
-            place += [named[1]] if place[-1:] != [named[1]] else []
+        match fault.get("ctx", {}).get("error"):  # of a check of a section
+            case InvalidError(faults=(one,)):
+                named, reason, allowed = one.field, one.reason, one.allowed
+            case PolicyError() as error:
+                named, reason, allowed = error.field, error.message, error.allowed
+            case SessionModelError() as error:
+                named, reason = error.field, error.message
+        match fault["type"]:
+            case "tuple_type":
+                reason = "must be a list in brackets"
+            case "unknown_kind":
+                named, allowed = "kind", "'shared-cpus' or 'fifo'"
+            case "extra_forbidden":
+                section: type[Section] = Spec
+                for part in fault["loc"][:-1]:
+                    section = _SECTIONS.get(str(part), section)
+                reason, allowed, shown = "unknown key", ", ".join(section.model_fields), ""
+        if named and place[-1:] != [named]:
+            place.append(named)
+        if allowed:
+            allowed += shown
+        else:
+            reason += shown
         key = ".".join(part for part in place if not part.isdecimal())
-        location = options.get(key) or f"{origin}: {'.'.join(place)}"
-        lines.append(f"{location}: {message}{shown}")
-    return "\n".join(lines)
+        where = (options[key],) if key in options else (origin, ".".join(place))
+        explained.append(Fault(where, reason, allowed))
+    return explained

@@ -30,7 +30,7 @@ def of_choices(choices: Iterable[PolicyChoice]) -> list[PolicyFile]:
     try:
         return [file for choice in choices if (file := choice.file) is not None]
     except PolicyError as fault:
-        raise SpecError(str(fault)) from None
+        raise SpecError(fault.field, fault.message, allowed=fault.allowed) from None
 
 
 def named_in(text: str) -> list[tuple[str, object]]:

@@ -33,6 +33,7 @@ from gateway.policies import (
     is_path,
     stem,
 )
+from lab.errors import InvalidError
 from loadgen import defaults
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def at_most(number: int) -> BeforeValidator:
 
     def check(given: Any) -> Any:
         if isinstance(given, list | tuple) and len(given) > number:
-            raise ValueError(f"has {len(given):,} entries; allowed: at most {number}")
+            raise InvalidError(f"has {len(given):,} entries", allowed=f"at most {number}")
         return given
 
     return BeforeValidator(check)
@@ -129,10 +130,10 @@ class PolicyChoice(Section):
             return rest
         if gateway not in get_args(BaselineProxy):
             known = ["doorbuster", *get_args(BaselineProxy)]
-            raise ValueError(f"gateway: {gateway!r} is unknown; allowed: {_either(known)}")
+            raise InvalidError("gateway", f"{gateway!r} is unknown", allowed=_either(known))
         if plain.get("name", gateway) != gateway:
-            raise ValueError(
-                f"name: {gateway} replaces the gateway and its policies; leave name out"
+            raise InvalidError(
+                "name", f"{gateway} replaces the gateway and its policies; leave name out"
             )
         return {**plain, "name": gateway}
 
@@ -155,20 +156,22 @@ class PolicyChoice(Section):
     @classmethod
     def _names_a_folder(cls, label: str | None) -> str | None:
         if label is not None and not re.fullmatch(r"\w[\w.,+ -]{0,59}", label):
-            raise ValueError(
-                "must be a label; allowed: 1 to 60 letters, digits, spaces and . , _ + -"
+            raise InvalidError(
+                "must be a label", allowed="1 to 60 letters, digits, spaces and . , _ + -"
             )
         return label
 
     @model_validator(mode="after")
     def _known(self, info: ValidationInfo) -> "PolicyChoice":
         if self.sha256 is not None and not is_path(self.name):
-            raise ValueError("sha256: allowed only if name is a path")
+            raise InvalidError("sha256", "allowed only if name is a path")
         if self.gateway is not None:
             if not self.is_pure_queueing or self.admission_parameters:
-                raise ValueError(
-                    "admission: an admission policy needs the gateway's sessions, but "
-                    f"{self.gateway} replaces the gateway; allowed: {NO_ADMISSION!r}"
+                raise InvalidError(
+                    "admission",
+                    "an admission policy needs the gateway's sessions, but "
+                    f"{self.gateway} replaces the gateway",
+                    allowed=repr(NO_ADMISSION),
                 )
             if not is_form_only(info):
                 from lab.baselines import sheets
@@ -177,9 +180,9 @@ class PolicyChoice(Section):
             return self
         if self.admission == NO_ADMISSION and self.admission_parameters:
             known = [name for name in ADMISSIONS if name != NO_ADMISSION]
-            raise ValueError(
-                "admission_parameters: given without an admission policy; allowed only if "
-                f"admission is {_either(known)}"
+            raise InvalidError(
+                "admission_parameters",
+                f"given without an admission policy; allowed only if admission is {_either(known)}",
             )
         with _as_name():
             if not is_path(self.name):
@@ -295,15 +298,17 @@ class Arrivals(Section):
     @model_validator(mode="after")
     def _is_one(self, info: ValidationInfo) -> "Arrivals":
         if (self.formula is None) == (self.trace is None):
-            raise ValueError("give either a formula or a trace")
+            raise InvalidError("give either a formula or a trace")
         if self.formula is not None:
             if self.counts is not None or self.traced_s is not None:
-                raise ValueError("counts: belong to a trace; leave counts and traced_s out")
+                raise InvalidError("counts", "belong to a trace; leave counts and traced_s out")
             if not is_form_only(info):
                 self._check_formula(self.formula)
         elif self.counts is not None and (self.traced_s is None or not any(self.counts)):
-            raise ValueError(
-                "counts: traced_s is missing, or no session ever arrives; allowed: leave counts out"
+            raise InvalidError(
+                "counts",
+                "traced_s is missing, or no session ever arrives",
+                allowed="leave counts out",
             )
         return self
 
@@ -313,11 +318,11 @@ class Arrivals(Section):
         try:
             Formula(formula)
         except FormulaError as fault:
-            raise ValueError(f"formula: {fault}") from None
+            raise InvalidError("formula", fault.message, allowed=fault.allowed) from None
 
     def shape(self, duration_s: float) -> "Schedule":
         """Return the loads during a run of this duration, as multiples of their mean. Raises
-        ValueError if the formula is invalid or no session would arrive.
+        InvalidError if the formula is invalid or no session would arrive.
         """
         from loadgen.workload.load_schedule import Schedule, Segment
 
@@ -330,11 +335,13 @@ class Arrivals(Section):
             try:
                 loads = [formula.at((i + 0.5) * duration_s / steps) for i in range(steps)]
             except FormulaError as fault:
-                raise ValueError(f"arrivals.formula: {fault}") from None
+                raise InvalidError(
+                    "arrivals.formula", fault.message, allowed=fault.allowed
+                ) from None
         mean = sum(loads) / len(loads)
         if not (0 < mean < float("inf")):
-            raise ValueError(
-                "arrivals.formula: no session ever arrives; the mean load must be above 0"
+            raise InvalidError(
+                "arrivals.formula", "no session ever arrives; the mean load must be above 0"
             )
         return Schedule(tuple(Segment(duration_s / len(loads), load / mean) for load in loads))
 
@@ -379,28 +386,31 @@ class Load(Section):
     @model_validator(mode="after")
     def _fits_together(self, info: ValidationInfo) -> "Load":
         if len(set(self.rhos)) < len(self.rhos):
-            raise ValueError(
-                "rho: a load is named twice; allowed: each load once. To repeat runs, set "
-                "repetitions"
+            raise InvalidError(
+                "rho",
+                "a load is named twice",
+                allowed="each load once. To repeat runs, set repetitions",
             )
         given = [extent for extent in EXTENTS if getattr(self, extent) is not None]
         if len(given) > 1:
-            raise ValueError(
-                f"{given[1]}: given together with {given[0]}; allowed: one of {', '.join(EXTENTS)}"
+            raise InvalidError(
+                given[1], f"given together with {given[0]}", allowed=f"one of {', '.join(EXTENTS)}"
             )
         if self.schedule and self.rho not in (None, (1.0,)):
-            raise ValueError("rho: a schedule has its own loads; leave rho out")
+            raise InvalidError("rho", "a schedule has its own loads; leave rho out")
         if self.schedule and not any(stretch.rho for stretch in self.schedule):
-            raise ValueError("schedule: no session ever arrives; allowed: at least one rho above 0")
+            raise InvalidError(
+                "schedule", "no session ever arrives", allowed="at least one rho above 0"
+            )
         if self.arrivals is not None:
             for extent in ("sessions", "schedule"):
                 if getattr(self, extent) is not None:
-                    raise ValueError(
-                        f"{extent}: given together with arrivals; use duration_s instead"
+                    raise InvalidError(
+                        extent, "given together with arrivals; use duration_s instead"
                     )
             if self.arrivals.trace is None and self.duration_s is None:
-                raise ValueError(
-                    "duration_s: is missing; a formula needs a duration in paper seconds"
+                raise InvalidError(
+                    "duration_s", "is missing; a formula needs a duration in paper seconds"
                 )
             if not is_form_only(info):
                 self.arrivals.shape(self.arrivals_s or 0.0)
@@ -527,9 +537,11 @@ class Customers(Section):
     @model_validator(mode="after")
     def _fits_together(self) -> "Customers":
         if self.lengths and self.buy_probability != BUY_PROBABILITY:
-            raise ValueError(
-                "buy_probability: with customers.lengths, sessions do not follow the chain, so "
-                "customers buy nothing; allowed: leave it out"
+            raise InvalidError(
+                "buy_probability",
+                "with customers.lengths, sessions do not follow the chain, so customers "
+                "buy nothing",
+                allowed="leave it out",
             )
         return self
 
@@ -613,7 +625,7 @@ Server = Annotated[
     Discriminator(
         _server_kind,
         custom_error_type="unknown_kind",
-        custom_error_message="kind: is unknown; allowed: 'shared-cpus' or 'fifo'",
+        custom_error_message="is unknown",
     ),
 ]
 

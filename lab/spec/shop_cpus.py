@@ -54,13 +54,13 @@ def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
     if at_once == "crowded":
         return ShopCpus((own,) * shops, lab.other_cpus, crowded=True)
     raise SpecError(
-        f"at_once: {shops} shops of {_counted(len(own))} each, and 1 CPU for everything else, need "
+        "at_once",
+        f"{shops} shops of {_counted(len(own))} each, and 1 CPU for everything else, need "
         f"{_counted(needed + len(own) + 1)}; this machine has {len(left) + len(own)} "
-        f"({cpus.written({*left, *own})}). Without at_once (or with --in-turn), the experiment "
-        "runs one policy after the other with the same customers. These runs can also be shown as "
-        "a race. "
-        "With at_once = 'crowded' (or --crowded), the shops share CPUs, so the measured values "
-        "are meaningless"
+        f"({cpus.written({*left, *own})}). Without at_once (or with --in-turn), the "
+        "experiment runs one policy after the other with the same customers. These runs "
+        "can also be shown as a race. With at_once = 'crowded' (or --crowded), the shops "
+        "share CPUs, so the measured values are meaningless",
     )
 
 

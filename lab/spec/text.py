@@ -42,7 +42,7 @@ def parse(text: str, origin: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as fault:
-        raise SpecError(f"{origin}: not TOML: {str(fault)[:200]}") from None
+        raise SpecError(origin, f"not TOML: {str(fault)[:200]}") from None
 
 
 def as_json(asked: Mapping[str, str]) -> Any:
@@ -53,20 +53,22 @@ def as_json(asked: Mapping[str, str]) -> Any:
 def _check(text: str, origin: str) -> None:
     size_bytes = len(text.encode("utf-8", "replace"))
     if size_bytes > MOST_BYTES:
-        raise SpecError(f"{origin}: {size_bytes:,} bytes; allowed: at most {MOST_BYTES:,}")
+        raise SpecError(origin, f"{size_bytes:,} bytes", allowed=f"at most {MOST_BYTES:,}")
     bare = _LITERAL.sub(lambda found: "" if found[0][0] == "#" else '""', text)
     if found := _LONG.search(bare):
         raise SpecError(
-            f"{origin}: {found[0]:.30}…: has {len(found[0]):,} characters; "
-            f"allowed: keys and numbers of at most {MOST_WORD}"
+            origin,
+            f"{found[0]:.30}…: has {len(found[0]):,} characters",
+            allowed=f"keys and numbers of at most {MOST_WORD}",
         )
     if found := _PARTS.search(bare):
         raise SpecError(
-            f"{origin}: key {found[0]:.30}…: has more than {MOST_PARTS} parts; "
-            f"allowed: at most {MOST_PARTS} names with dots between them"
+            origin,
+            f"key {found[0]:.30}…: has more than {MOST_PARTS} parts",
+            allowed=f"at most {MOST_PARTS} names with dots between them",
         )
     steps = (_DEPTH[bracket] for bracket in re.findall(r"[][{}]", bare))
     if max(accumulate(steps), default=0) > MOST_DEPTH:
         raise SpecError(
-            f"{origin}: brackets are nested too deeply; allowed: at most {MOST_DEPTH} levels"
+            origin, "brackets are nested too deeply", allowed=f"at most {MOST_DEPTH} levels"
         )

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from random import Random
 
+from lab.errors import InvalidError
 from loadgen.workload import trace
 from loadgen.workload.load_schedule import Schedule, Segment
 
@@ -21,14 +22,14 @@ def names() -> list[str]:
 def read(name: str) -> trace.Trace:
     """Return the included trace with this name, or the trace in the file with this path.
 
-    Raises ValueError if the trace is missing or invalid; the text names the fault's place and the
+    Raises InvalidError if the trace is missing or invalid; the text names the fault's place and the
     allowed values.
     """
     included = name in names()
     try:
         return trace.read(FOLDER / f"{name}.csv" if included else Path(name))
     except trace.TraceError as fault:
-        raise ValueError(f"trace: {fault}; included: {', '.join(names())}") from None
+        raise InvalidError("trace", f"{fault}; included: {', '.join(names())}") from None
 
 
 def _day(hour: float) -> float:

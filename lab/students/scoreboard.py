@@ -77,10 +77,10 @@ def play(
         return Board.add(folder, (), console.print, since=since)
     board = Board.read(folder)
     if not paths and not board.rows:
-        raise SpecError("FILE: own/ has no policy; create one with `make new-policy NAME=…`")
+        raise SpecError("FILE", "own/ has no policy; create one with `make new-policy NAME=…`")
     twice = sorted(stem for stem, number in Counter(p.stem for p in paths).items() if number > 1)
     if twice:
-        raise SpecError(f"FILE: two files have the name {twice[0]}; give them in two commands")
+        raise SpecError("FILE", f"two files have the name {twice[0]}; give them in two commands")
     failed = {path: _failed(path) for path in paths}
     for path, findings in failed.items():
         for one in findings:
@@ -387,7 +387,7 @@ def _failed(path: Path) -> list[Finding]:
     try:
         check(path, lambda one: None if one.holds else failed.append(one))
     except PolicyError as fault:
-        raise SpecError(f"FILE: {fault.message}; allowed: {fault.allowed}") from None
+        raise SpecError("FILE", fault.message, allowed=fault.allowed) from None
     return failed
 
 

@@ -27,31 +27,35 @@ def write_policy(name: str, folder: Path) -> tuple[Path, Path]:
     for path in (policy, test):
         if path.exists():
             raise SpecError(
-                f"NAME: the file {path} exists and was not changed; allowed: another name"
+                "NAME", f"the file {path} exists and was not changed", allowed="another name"
             )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, source in ((policy, "policy_template.py.txt"), (test, "test_template.py.txt")):
             path.write_text(_filled(source, module), encoding="utf-8")
     except OSError as fault:
-        raise SpecError(f"NAME: {fault.filename} cannot be written ({fault.strerror})") from None
+        raise SpecError("NAME", f"{fault.filename} cannot be written ({fault.strerror})") from None
     return policy, test
 
 
 def _module(name: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", name) or len(name) > 40:
         raise SpecError(
-            f"NAME: {name!r:.60} is invalid; allowed: 1 to 40 lower-case letters, digits and "
-            "hyphens, beginning with a letter, for example quiet-door"
+            "NAME",
+            f"{name!r:.60} is invalid",
+            allowed="1 to 40 lower-case letters, digits and hyphens, beginning with a letter, "
+            "for example quiet-door",
         )
     name, module = name.replace("_", "-"), name.replace("-", "_")
     taken = {*POLICIES, *ADMISSIONS, "haproxy", "nginx", "doorbuster"}
     if name in taken:
-        raise SpecError(f"NAME: a policy named {name} exists already; allowed: another name")
+        raise SpecError("NAME", f"a policy named {name} exists already", allowed="another name")
     if keyword.iskeyword(module) or module in sys.stdlib_module_names or name.startswith("test-"):
         raise SpecError(
-            f"NAME: {name} is invalid; allowed: a name that does not begin with test- and is not a "
-            "keyword or a standard module of Python"
+            "NAME",
+            f"{name} is invalid",
+            allowed="a name that does not begin with test- and is not a keyword or a standard "
+            "module of Python",
         )
     return module
 

@@ -35,8 +35,13 @@ ALLOWED = "numbers, t, pi, + - * / **, parentheses, sin, cos, exp, min and max"
 
 class FormulaError(ValueError):
     """The error for a text that is not a formula, or whose value at some time is missing or
-    negative.
+    negative. `message` explains the fault, and `allowed` describes the valid texts or values.
     """
+
+    def __init__(self, message: str, allowed: str) -> None:
+        super().__init__(f"{message}; allowed: {allowed}")
+        self.message = message
+        self.allowed = allowed
 
 
 class Formula:
@@ -45,17 +50,15 @@ class Formula:
 
     def __init__(self, text: str) -> None:
         if len(text) > MOST_CHARACTERS:
-            raise FormulaError(f"has {len(text):,} characters; allowed: at most {MOST_CHARACTERS}")
+            raise FormulaError(f"has {len(text):,} characters", f"at most {MOST_CHARACTERS}")
         try:
             self._value = _compiled(ast.parse(text.strip(), mode="eval").body)
         except SyntaxError as fault:
-            raise FormulaError(
-                f"column {fault.offset or 1}: is not a formula; allowed: {ALLOWED}"
-            ) from None
+            raise FormulaError(f"column {fault.offset or 1}: is not a formula", ALLOWED) from None
         except (ValueError, RecursionError, MemoryError) as fault:
             if isinstance(fault, FormulaError):
                 raise
-            raise FormulaError(f"cannot be read; allowed: {ALLOWED}") from None
+            raise FormulaError("cannot be read", ALLOWED) from None
 
     def at(self, time_s: float) -> float:
         """Return the value at a time. Raises FormulaError if the formula has no value there, or a
@@ -67,7 +70,7 @@ class Formula:
             value = math.nan
         if not (math.isfinite(value) and value >= 0):
             found = f"is {value:.3g}" if math.isfinite(value) else "has no value"
-            raise FormulaError(f"{found} at t = {time_s:g}; allowed: a number of 0 or more")
+            raise FormulaError(f"{found} at t = {time_s:g}", "a number of 0 or more")
         return value
 
 
@@ -91,4 +94,4 @@ def _compiled(node: ast.expr) -> _Value:
         ):
             function, parts = _FUNCTIONS[name], [_compiled(one) for one in given]
             return lambda t: function(*(part(t) for part in parts))
-    raise FormulaError(f"column {node.col_offset + 1}: is not allowed; allowed: {ALLOWED}")
+    raise FormulaError(f"column {node.col_offset + 1}: is not allowed", ALLOWED)

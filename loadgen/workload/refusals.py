@@ -4,11 +4,14 @@ import math
 
 
 class SessionModelError(ValueError):
-    """The error for an invalid value of the session model; `field` names the value."""
+    """The error for an invalid value of the session model; `field` names the value, and `message`
+    explains the fault.
+    """
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")
         self.field = field
+        self.message = message
 
 
 def require_positive(field: str, value: float) -> None:

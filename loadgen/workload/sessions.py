@@ -144,8 +144,7 @@ class SessionModel:
             try:
                 rest["lengths"] = SessionLengths.of_parameters(rest["lengths"])
             except SessionModelError as error:
-                message = str(error).partition(": ")[2]
-                raise SessionModelError(f"lengths.{error.field}", message) from None
+                raise SessionModelError(f"lengths.{error.field}", error.message) from None
         return cls(chain, **{**rest, "timeout_s": float(rest.get("timeout_s", cls().timeout_s))})
 
     def visits(self) -> dict[str, float]:

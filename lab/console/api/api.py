@@ -18,7 +18,7 @@ from lab.console.site.allowances import AllowanceError
 from lab.console.site.calls import refusal
 from lab.console.site.permissions import Permission
 from lab.console.site.rates import TooOftenError
-from lab.errors import ExperimentError
+from lab.errors import ExperimentError, Fault, FaultError
 
 TOML = "application/toml"
 _BEGIN = "api/"
@@ -100,19 +100,15 @@ def _as_json(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
 # ---- refusals ------------------------------------------------------------------------------------
 
 
-def explained(fault: object, status: int = 400, *, wait_s: int | None = None) -> HttpResponse:
-    """Return the refusal for a fault. If the fault's text has the form `field: what is wrong;
-    allowed: values`, the refusal names the field and the allowed values."""
-    lines = [line.removeprefix("spec: ") for line in str(fault).splitlines() if line] or [""]
-    field = re.match(r"(-{0,2}[\w.\-]+): ", lines[0])
-    _, _, allowed = lines[0].partition("allowed: ")
-    if isinstance(fault, AllowanceError):
-        allowed = allowed.partition(". ")[0]  # the sentence after it says who can raise the limit
+def explained(error: object, status: int = 400, *, wait_s: int | None = None) -> HttpResponse:
+    """Return the refusal for an error. It has the field and the allowed values of the error's first
+    fault."""
+    fault = error.faults[0] if isinstance(error, FaultError) else Fault((), "")
     return refusal(
         status,
-        one_line(" ".join(lines)),
-        field=field[1] if field else None,
-        allowed=one_line(allowed) or None,
+        one_line(" ".join(filter(None, str(error).splitlines()))),
+        field=one_line(fault.field) or None,
+        allowed=one_line(fault.allowed) or None,
         wait_s=wait_s,
     )
 

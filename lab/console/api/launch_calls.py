@@ -103,11 +103,11 @@ def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:
             "options: need the field “name”", "options", "only in a body that has the field “name”"
         )
     if wanted.toml is not None:
-        return of_spec(sent_spec(request, "spec", wanted.toml.encode())).launch(allowance)
+        return of_spec(sent_spec(request, "", wanted.toml.encode())).launch(allowance)
     if wanted.spec is not None:
         permissions.spend(request, "uploads_per_minute")
         require(allowance, "spec_bytes", len(request.body))
-        return of_spec(from_values(wanted.spec, "spec", allowance)).launch(allowance)
+        return of_spec(from_values(wanted.spec, "", allowance)).launch(allowance)
     assert wanted.name is not None
     card = cards.card(wanted.name)
     if card is None:

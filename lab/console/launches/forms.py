@@ -3,6 +3,7 @@ are in `lab.spec.experiment`, and apply to forms, files and the command line ali
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -15,9 +16,9 @@ from lab.cli.experiment_options import with_options
 from lab.console.site import own_policies
 from lab.console.site.allowances import Allowance, AllowanceError, require
 from lab.console.site.settings import LAB
-from lab.errors import SpecError
+from lab.errors import Fault, SpecError
 from lab.spec import shop_cpus
-from lab.spec.experiment import MOST_SEED, Spec, changed, checked_without_files, spec_of
+from lab.spec.experiment import CHANGES, MOST_SEED, Spec, changed, checked_without_files, spec_of
 from lab.spec.own_policies import named_by
 from lab.spec.sections import LEAST_RHO, MOST_RHO
 from lab.wording import title_of
@@ -204,8 +205,8 @@ class LaunchForm(forms.Form):
             return None
         try:
             own_policies.require_few(allowance, given["policies"])
-        except AllowanceError as fault:
-            self.add_error("policies", str(fault))
+        except AllowanceError as error:
+            self.add_error("policies", str(error))
             return None
         try:
             # A spec with a FIFO server has no page profile, and must not get the form's value.
@@ -223,21 +224,20 @@ class LaunchForm(forms.Form):
             )
             _check_room(spec)
             return spec
-        except SpecError as fault:
-            self._say(str(fault))
+        except SpecError as error:
+            for fault in error.faults:
+                self._add_fault(fault)
             return None
 
-    def _say(self, lines: str) -> None:
-        for line in lines.splitlines():
-            text = line.removeprefix("options: ")
-            named = re.match(r"(-{0,2}[a-z_.\-0-9]+): ", text)
-            key = named[1] if named else ""
-            field = re.sub(r"\.\d+.*", "", key).removeprefix("--").replace("-", "_")
-            field = _FIELD_OF.get(field, field)
-            if field in self.fields:
-                self.add_error(field, text.removeprefix(f"{key}: "))
-            else:
-                self.add_error(None, text)
+    def _add_fault(self, fault: Fault) -> None:
+        """Show a fault at the field of its option or key, or else above the fields."""
+        place = [one for one in fault.place if one != CHANGES]
+        key = place[0].partition(".")[0].removeprefix("--").replace("-", "_") if place else ""
+        field = _FIELD_OF.get(key, key)
+        if field in self.fields:
+            self.add_error(field, str(replace(fault, place=place[1:])))
+        else:
+            self.add_error(None, str(replace(fault, place=place)))
 
 
 def name_labels_in_errors(form: forms.Form) -> None:
@@ -304,7 +304,7 @@ def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
-        raise SpecError(f"{name}: is not UTF-8 text; allowed: a spec in TOML") from None
+        raise SpecError(name, "is not UTF-8 text", allowed="a spec in TOML") from None
     return from_values(_parsed(text, name), name, allowance)
 
 
@@ -326,9 +326,9 @@ def _parsed(text: str, name: str) -> Mapping[str, Any]:
         )
         return plain
     except bounded.BoundsExceededError as fault:
-        raise SpecError(f"{name}: {fault}; allowed: a spec in TOML") from None
+        raise SpecError(name, str(fault), allowed="a spec in TOML") from None
     except bounded.BoundedError as fault:
-        raise SpecError(str(fault)) from None
+        raise SpecError.of_child(fault) from None
 
 
 def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> None:
@@ -339,8 +339,10 @@ def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Non
     for path, _ in named:
         if path not in offered:
             raise SpecError(
-                f"{name}: policy: {path!r:.80} is not offered here; "
-                f"allowed: {', '.join(offered) or 'the files in own/'}, and names of policies"
+                name,
+                "policy",
+                f"{path!r:.80} is not offered here",
+                allowed=f"{', '.join(offered) or 'the files in own/'}, and names of policies",
             )
     own_policies.require_few(allowance, (path for path, _ in named))
 

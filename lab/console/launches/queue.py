@@ -21,6 +21,7 @@ from django.utils import timezone
 from common import processes
 from lab.console.models import Launch, State
 from lab.console.site.allowances import QUEUED_LAUNCHES, TEACHER, Allowance, require
+from lab.errors import FaultError
 
 SIMULATED_AT_ONCE = max(1, len(os.sched_getaffinity(0)) - 1)
 QUICK_S = 120.0
@@ -32,7 +33,7 @@ LATELY_S = 3600.0
 used."""
 
 
-class QueueError(ValueError):
+class QueueError(FaultError, ValueError):
     """The error raised if the queue does not accept a launch; its text is one line."""
 
 

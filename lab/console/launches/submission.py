@@ -110,7 +110,7 @@ def enqueued(request: HttpRequest, launch: Launch) -> bool:
     it now.
     """
     if refusal := permissions.refusal(request, launch):
-        raise QueueError(refusal)
+        raise QueueError.of([refusal])
     permissions.spend(request, "launches_per_minute")
     launch.by = permissions.name_of(request)
     queue.enqueue(launch, permissions.allowance_of(request))

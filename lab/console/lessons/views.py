@@ -24,6 +24,7 @@ from lab.console.site.monitoring_links import shop_address
 from lab.console.site.permissions import name_of, readers, students
 from lab.console.site.sending import file_of
 from lab.console.site.settings import LAB
+from lab.errors import Fault
 from lab.lessons.sheet import FOLDER, Sheet, Step, sheets
 from lab.lessons.sheet import number as read_number
 
@@ -176,10 +177,10 @@ def _outcome(
     }
 
 
-def _refusal(request: HttpRequest, start: Start | None) -> str:
+def _refusal(request: HttpRequest, start: Start | None) -> Fault | None:
     """Return the reason why this person may not launch the step's experiment here."""
     if start is None or start.fault:
-        return ""
+        return None
     return permissions.refusal(request, Launch(engine=start.experiment.engine))
 
 

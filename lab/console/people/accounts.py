@@ -21,6 +21,7 @@ from lab.console.launches import queue
 from lab.console.models import Launch, State, Token, forget_work
 from lab.console.people import logins
 from lab.console.people.logins import PasswordHasher
+from lab.errors import FaultError
 
 STANDARD_INPUT = "-"
 MOST_NAMES = 500
@@ -34,7 +35,7 @@ _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 logger = logging.getLogger("lab.people")
 
 
-class AccountError(ValueError):
+class AccountError(FaultError, ValueError):
     """The error raised if an account cannot be created or changed; its text is one line."""
 
 
@@ -50,12 +51,12 @@ def check_name(name: str) -> None:
         is_valid = False
     if not is_valid:
         raise AccountError(
-            f"name: {name!r:.80} is not valid; allowed: 1 to 150 letters, digits and @ . + - _"
+            "name", f"{name!r:.80} is not valid", allowed="1 to 150 letters, digits and @ . + - _"
         )
     normal = logins.normal_name(name)
     if name != normal:
         raise AccountError(
-            f"name: {name!a:.80} has compatibility characters; allowed: {normal!a:.80}"
+            "name", f"{name!a:.80} has compatibility characters", allowed=f"{normal!a:.80}"
         )
 
 
@@ -66,8 +67,9 @@ def _known(name: str) -> User | None:
     account = User.objects.filter(username=name).first() or logins.alike(name)
     if account is not None and account.username != name:
         raise AccountError(
-            f"name: {name} is too similar to the existing name {account.username}; "
-            "allowed: another name"
+            "name",
+            f"{name} is too similar to the existing name {account.username}",
+            allowed="another name",
         )
     return account
 
@@ -88,22 +90,22 @@ def names_in(text: str, source: str) -> list[str]:
         rows = csv.reader(lines, delimiter=delimiter)
         found = [row[0].strip() for row in rows if row and row[0].strip()]
     except csv.Error as fault:
-        raise AccountError(f"{source}: cannot be read ({fault}); allowed: CSV, UTF-8") from None
+        raise AccountError(source, f"cannot be read ({fault})", allowed="CSV, UTF-8") from None
     if found and found[0].lower() == "name":
         del found[0]
     if not found:
         raise AccountError(
-            f"{source}: has no names; allowed: one name in the first column of each line"
+            source, "has no names", allowed="one name in the first column of each line"
         )
     if len(found) > MOST_NAMES:
-        raise AccountError(f"{source}: has {len(found)} names; allowed: at most {MOST_NAMES}")
+        raise AccountError(source, f"has {len(found)} names", allowed=f"at most {MOST_NAMES}")
     by_key: dict[str, list[str]] = {}
     for name in found:
         by_key.setdefault(logins.name_key(name), []).append(name)
     twice = sorted(", ".join(same) for same in by_key.values() if len(same) > 1)
     if twice:
         raise AccountError(
-            f"{source}: has a name more than once: {'; '.join(twice):.200}; allowed: each name once"
+            source, f"has a name more than once: {'; '.join(twice):.200}", allowed="each name once"
         )
     return found
 
@@ -117,18 +119,18 @@ def text_of(file: Path) -> str:
             return decoded(opened.read(MOST_LIST_BYTES + 1), str(file))
     except OSError as fault:
         why = fault.strerror or fault
-        raise AccountError(f"{file}: cannot be read ({why}); allowed: CSV, UTF-8") from None
+        raise AccountError(str(file), f"cannot be read ({why})", allowed="CSV, UTF-8") from None
 
 
 def decoded(content: bytes, source: str) -> str:
     """Return the text of a list of names. Raises AccountError, whose text begins with `source`, if
     the list is too long or is not UTF-8."""
     if len(content) > MOST_LIST_BYTES:
-        raise AccountError(f"{source}: is too long; allowed: at most {MOST_LIST_BYTES:,} bytes")
+        raise AccountError(source, "is too long", allowed=f"at most {MOST_LIST_BYTES:,} bytes")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
-        raise AccountError(f"{source}: cannot be read ({fault}); allowed: CSV, UTF-8") from None
+        raise AccountError(source, f"cannot be read ({fault})", allowed="CSV, UTF-8") from None
 
 
 # ---- making accounts -----------------------------------------------------------------------------
@@ -145,12 +147,13 @@ def enrol(name: str, *, teacher: bool) -> str:
         account = _known(name) or User(username=name)
         if account.pk is not None and not account.has_usable_password():
             raise AccountError(
-                f"name: {name} signs in with a provider and has no password here; "
-                "allowed: another name"
+                "name",
+                f"{name} signs in with a provider and has no password here",
+                allowed="another name",
             )
         if account.is_staff and not teacher:
             raise AccountError(
-                f"name: {name} is a teacher; allowed: a name that is not a teacher's"
+                "name", f"{name} is a teacher", allowed="a name that is not a teacher's"
             )
         if teacher:
             account.is_staff = account.is_active = True

@@ -112,10 +112,10 @@ def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
         return {"over": over.limit, "size": over.size}
     except _UNREADABLE as fault:
         raise SpecError(
-            f"bundle: cannot be read ({fault}); allowed: a ZIP file that a console packed"
+            "bundle", f"cannot be read ({fault})", allowed="a ZIP file that a console packed"
         ) from None
     except OSError as fault:  # a full disk, or one name for a file and a folder
-        raise SpecError(f"bundle: cannot be unpacked ({fault.strerror or fault})") from None
+        raise SpecError("bundle", f"cannot be unpacked ({fault.strerror or fault})") from None
     return {"name": name, "size_bytes": size_bytes}
 
 
@@ -148,18 +148,19 @@ def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
     names = {PurePosixPath(entry.filename).parts[0] for entry in entries}
     if len(names) != 1:
         raise SpecError(
-            "bundle: must hold exactly one result folder; allowed: a file that a console packed"
+            "bundle", "must hold exactly one result folder", allowed="a file that a console packed"
         )
     return names.pop()
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:
-    path, told = PurePosixPath(entry.filename), f"bundle: {entry.filename!r:.80}"
+    path, told = PurePosixPath(entry.filename), f"{entry.filename!r:.80}"
     is_link = stat.S_ISLNK(entry.external_attr >> 16)
     if is_link or not path.parts or not all(map(is_name, path.parts)):
         raise SpecError(
-            f"{told} is not a valid name in a result folder; allowed: letters, digits, spaces and "
-            "_ . + , - in each part of the path"
+            "bundle",
+            f"{told} is not a valid name in a result folder",
+            allowed="letters, digits, spaces and _ . + , - in each part of the path",
         )
     is_part = (
         path.suffix in _SUFFIXES
@@ -168,8 +169,9 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
     )
     if not entry.is_dir() and (len(path.parts) < 2 or not is_part):
         raise SpecError(
-            f"{told} does not belong to a result; allowed: files of one folder that end with "
-            f"{', '.join(sorted(_SUFFIXES))}"
+            "bundle",
+            f"{told} does not belong to a result",
+            allowed=f"files of one folder that end with {', '.join(sorted(_SUFFIXES))}",
         )
     if path.suffix == FILE_SUFFIX:
         kind, most_bytes = "policy", files.MOST_BYTES
@@ -179,8 +181,9 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
         return
     if entry.file_size > most_bytes:
         raise SpecError(
-            f"{told} has {entry.file_size:,} bytes; allowed: a {kind} of at most {most_bytes:,} "
-            "bytes"
+            "bundle",
+            f"{told} has {entry.file_size:,} bytes",
+            allowed=f"a {kind} of at most {most_bytes:,} bytes",
         )
 
 
@@ -207,7 +210,7 @@ def _check_own(folder: Path) -> None:
     """Check that the bundle contains each policy file that its spec names. Otherwise, the spec's
     path could lead to a file on this machine."""
     spec = folder / "spec.toml"
-    with _quick(spec):
+    with _quick(folder, "spec.toml"):
         text = spec.read_text(encoding="utf-8", errors="replace") if spec.is_file() else ""
         named = named_in(text)
     copies = {
@@ -215,14 +218,16 @@ def _check_own(folder: Path) -> None:
     }
     for path, sha256 in named:
         if sha256 not in copies:
-            raise SpecError(f"bundle: policy {path!r:.80} is missing; allowed: copies in {COPIES}/")
+            raise SpecError(
+                "bundle", f"policy {path!r:.80} is missing", allowed=f"copies in {COPIES}/"
+            )
 
 
 def _check_result(folder: Path, limits: Mapping[str, int]) -> None:
     is_report = (folder / "reproduction.json").is_file()
     if not is_report and not (folder / "plan.json").is_file():
         raise SpecError(
-            "bundle: holds no result; allowed: a bundle with plan.json or reproduction.json"
+            "bundle", "holds no result", allowed="a bundle with plan.json or reproduction.json"
         )
     spec = folder / "spec.toml"
     if spec.is_file() and spec.stat().st_size > limits["spec_bytes"]:
@@ -235,23 +240,26 @@ def _check_result(folder: Path, limits: Mapping[str, int]) -> None:
     except TooManyRowsError as fault:
         raise _OverError("rows", fault.rows) from None
     except ExperimentError as fault:
-        message = str(fault).removeprefix("bundle: ").replace(f"{folder.parent}/", "")
-        raise SpecError(f"bundle: {message}") from None
+        if isinstance(fault, SpecError) and fault.faults[0].field == "bundle":
+            raise
+        raise SpecError("bundle", str(fault).replace(f"{folder.parent}/", "")) from None
 
 
 def _check_texts(folder: Path) -> None:
     """Check that every file that the pages read has the right form and can be read quickly."""
     events = 0
     for path in sorted(folder.rglob("*")):
-        with _quick(path):
+        with _quick(folder, path.relative_to(folder)):
             if path.suffix == ".json":
                 documents.read_json(path)
             elif path.suffix == ".jsonl":
                 events += len(documents.read_json_lines(path))
                 if events > MOST_EVENTS:
-                    raise ExperimentError(
-                        f"{path}: more than {MOST_EVENTS:,} events in all runs; allowed: "
-                        f"at most {MOST_EVENTS:,}"
+                    raise SpecError(
+                        "bundle",
+                        f"{path.relative_to(folder.parent)}: more than {MOST_EVENTS:,} events in "
+                        "all runs",
+                        allowed=f"at most {MOST_EVENTS:,}",
                     )
             elif path.suffix == ".html":
                 text = path.read_text(encoding="utf-8", errors="replace")
@@ -266,26 +274,28 @@ def _check_plan(folder: Path, limits: Mapping[str, int]) -> None:
     if len(planned) > limits["runs"]:
         raise _OverError("runs", len(planned))
     _check_own(folder)
-    with _quick(folder / "spec.toml"):
+    with _quick(folder, "spec.toml"):
         known = {choice.key for choice in result.spec().policy}
     for run in planned:
         if run.policy not in known or not is_name(run.folder):
             raise SpecError(
-                f"bundle: the plan has the run {run.folder!r:.80}; allowed: runs of the policies "
-                "in the bundle's spec"
+                "bundle",
+                f"the plan has the run {run.folder!r:.80}",
+                allowed="runs of the policies in the bundle's spec",
             )
 
 
 @contextmanager
-def _quick(path: Path) -> Iterator[None]:
-    """Raise ExperimentError if reading the file takes too long, because pages read it often."""
+def _quick(folder: Path, name: str | Path) -> Iterator[None]:
+    """Raise SpecError if reading the file takes too long, because pages read it often."""
     began_s = _cpu_s()
     yield
     took_s = _cpu_s() - began_s
     if took_s > MOST_READING_S:
-        raise ExperimentError(
-            f"{path} takes {took_s:.1f} s of CPU time to read; allowed: at most "
-            f"{MOST_READING_S:g} s"
+        raise SpecError(
+            "bundle",
+            f"{folder.name}/{name} takes {took_s:.1f} s of CPU time to read",
+            allowed=f"at most {MOST_READING_S:g} s",
         )
 
 
@@ -311,7 +321,7 @@ def _check_picture(path: Path) -> None:
     for part in _REFUSED_IN_SVG:
         if part in content:
             raise SpecError(
-                f"bundle: {found!r:.80} has {part!r}; allowed: an SVG without this text"
+                "bundle", f"{found!r:.80} has {part!r}", allowed="an SVG without this text"
             )
     try:
         for _, one in ElementTree.iterparse(path, ("start",)):
@@ -328,9 +338,10 @@ def _check_picture(path: Path) -> None:
                 or link.startswith("javascript:")
             ):
                 raise SpecError(
-                    f"bundle: {found!r:.80} has a script, an active element or a reference to "
-                    f"another file ({name}); allowed: pictures that run no scripts and load no "
-                    "other files"
+                    "bundle",
+                    f"{found!r:.80} has a script, an active element or a reference to "
+                    f"another file ({name})",
+                    allowed="pictures that run no scripts and load no other files",
                 )
     except ElementTree.ParseError as fault:
-        raise SpecError(f"bundle: {found!r:.80} is not an SVG ({fault})") from None
+        raise SpecError("bundle", f"{found!r:.80} is not an SVG ({fault})") from None

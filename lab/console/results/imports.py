@@ -18,7 +18,7 @@ from lab.console.results.result_list import DELETED
 from lab.console.site import allowances, rates
 from lab.console.site.allowances import Allowance, AllowanceError
 from lab.console.site.rates import ActionLimit, BusyError
-from lab.errors import ExperimentError, SpecError
+from lab.errors import SpecError
 from lab.results.result import Imported, began_at_of
 
 _TURN_S: Final = 60.0
@@ -39,7 +39,7 @@ def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: A
     """Unpack a bundle as an imported result of `by`, completely or not at all.
 
     The hourly limit counts imports with the same `key`. Raises AllowanceError if a limit is
-    reached, and another ExperimentError if the bundle cannot be read or kept.
+    reached, and another SpecError if the bundle cannot be read or kept.
     """
     with _turn(key):
         kept = kept_by(results_dir, by)
@@ -54,7 +54,7 @@ def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: A
             target = results_dir / name_for(found["name"], now)
             if target.exists():
                 raise SpecError(
-                    f"bundle: the lab already has {target.name}; delete that result first"
+                    "bundle", f"the lab already has {target.name}; delete that result first"
                 )
             source = place / "result" / found["name"]
             at = now.isoformat(timespec="seconds")
@@ -62,7 +62,7 @@ def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: A
             os.replace(source, target)
             return target
         except OSError as fault:
-            raise SpecError(f"bundle: cannot be kept ({fault.strerror or fault})") from None
+            raise SpecError("bundle", f"cannot be kept ({fault.strerror or fault})") from None
         finally:
             shutil.rmtree(place, ignore_errors=True)
 
@@ -105,7 +105,7 @@ def _copied(file: IO[bytes], to: Path) -> str:
 
 def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, Any]:
     """Unpack the bundle in a child process, and return the answer of `bundles.unpack`. Raises
-    AllowanceError if the bundle exceeds a limit of the person, and another ExperimentError if it
+    AllowanceError if the bundle exceeds a limit of the person, and another SpecError if it
     cannot be read or the disk has too little free space."""
     (place / "result").mkdir()
     of_bytes = {
@@ -132,23 +132,25 @@ def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, A
         found: dict[str, Any] = bounded.call("lab.console.results.bundles:unpack", asked, bounds)
     except BoundsExceededError as fault:
         raise SpecError(
-            f"bundle: cannot be read within the console's limits: {fault}; allowed: a bundle "
-            "that a console has packed"
+            "bundle",
+            f"cannot be read within the console's limits: {fault}",
+            allowed="a bundle that a console has packed",
         ) from None
     except BoundedError as fault:
-        raise SpecError(str(fault)) from None
+        raise SpecError.of_child(fault) from None
     if "over" not in found:
         return found
     if found["over"] != "bytes":
-        raise AllowanceError(allowances.refusal(allowance, _LIMITS[found["over"]], found["size"]))
+        raise AllowanceError(allowance, _LIMITS[found["over"]], found["size"])
     if limit == "free":
         floor = allowances.written("bundle_bytes", allowances.FREE_DISK_BYTES)
-        raise ExperimentError(
-            f"bundle: the disk has too little free space; allowed: imports that leave {floor} "
-            "free. Delete results that you no longer need."
+        raise SpecError(
+            "bundle",
+            "the disk has too little free space",
+            allowed=f"imports that leave {floor} free. Delete results that you no longer need.",
         )
     size_bytes = found["size"] + (kept_bytes if limit == "kept_import_bytes" else 0)
-    raise AllowanceError(allowances.refusal(allowance, limit, size_bytes))
+    raise AllowanceError(allowance, limit, size_bytes)
 
 
 @contextmanager
@@ -160,7 +162,8 @@ def _turn(key: str) -> Iterator[None]:
             yield
     except BusyError as busy:
         raise SpecError(
-            "bundle: another import of yours is running; wait until it has ended"
+            "bundle",
+            "another import of yours is running; wait until it has ended"
             if busy.is_own
-            else "bundle: the console is reading other bundles; try again in a minute"
+            else "the console is reading other bundles; try again in a minute",
         ) from None

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from lab.console.models import MOST_NOTE_CHARACTERS, Note
 from lab.console.results.bundles import NOTES_FILE
 from lab.console.site import allowances, permissions
-from lab.errors import ExperimentError
+from lab.errors import SpecError
 from lab.files import documents
 
 FROM_BUNDLE = " (as a bundle says)"
@@ -20,10 +20,10 @@ _MOST_BYTES = documents.MOST_BYTES // 2
 
 def write(request: HttpRequest, result: str, text: str) -> None:
     """Save a note of this person on a result. Raises AllowanceError if a limit is reached, and
-    ExperimentError if the text has the wrong length."""
+    SpecError if the text has the wrong length."""
     if not 0 < len(text) <= MOST_NOTE_CHARACTERS:
-        raise ExperimentError(
-            f"note: has {len(text):,} characters; allowed: 1 to {MOST_NOTE_CHARACTERS:,}"
+        raise SpecError(
+            "note", f"has {len(text):,} characters", allowed=f"1 to {MOST_NOTE_CHARACTERS:,}"
         )
     by = permissions.name_of(request)
     mine = Note.objects.filter(result=result, by=by).count()

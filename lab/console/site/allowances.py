@@ -18,10 +18,6 @@ MIB = 2**20
 GIB = 2**30
 
 
-class AllowanceError(SpecError):
-    """The error raised if a person exceeds an allowance. The error's text comes from `refusal`."""
-
-
 def _bytes(number: float) -> str:
     for unit, size in (("GiB", GIB), ("MiB", MIB), ("KiB", 2**10)):
         if number >= size:
@@ -145,16 +141,21 @@ def written(limit: str, value: float) -> str:
     return str(_LIMITS[limit]["write"](value))
 
 
-def refusal(allowance: Allowance, limit: str, asked: float) -> str:
-    """Return the text of a refusal: the limit, the requested and the allowed value, and what the
-    person can do about the limit.
+class AllowanceError(SpecError):
+    """The error raised if a person exceeds an allowance. The text has the limit, the requested and
+    the allowed value, and what the person can do about the limit.
     """
-    most, too_much = written(limit, getattr(allowance, limit)), written(limit, asked)
-    if too_much == most:  # equal after rounding
-        unit = {_bytes: " bytes", _seconds: " s"}.get(_LIMITS[limit]["write"], "")
-        most, too_much = f"{getattr(allowance, limit):,}{unit}", f"{asked:,}{unit}"
-    said = f"{limits()[limit]}: {too_much}; allowed: {most} for {allowance.whose}."
-    return f"{said} {way_out(allowance, limit, 'do')}"
+
+    def __init__(self, allowance: Allowance, limit: str, asked: float) -> None:
+        most, too_much = written(limit, getattr(allowance, limit)), written(limit, asked)
+        if too_much == most:  # equal after rounding
+            unit = {_bytes: " bytes", _seconds: " s"}.get(_LIMITS[limit]["write"], "")
+            most, too_much = f"{getattr(allowance, limit):,}{unit}", f"{asked:,}{unit}"
+        super().__init__(f"{limits()[limit]}: {too_much}", allowed=f"{most} for {allowance.whose}")
+        self._way_out = way_out(allowance, limit, "do")
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}. {self._way_out}"
 
 
 def way_out(allowance: Allowance, limit: str, do: str) -> str:
@@ -168,7 +169,7 @@ def way_out(allowance: Allowance, limit: str, do: str) -> str:
 def require(allowance: Allowance, limit: str, asked: float) -> None:
     """Raise AllowanceError if `asked` is more than the limit with this name."""
     if not asked <= getattr(allowance, limit):  # also refuses nan
-        raise AllowanceError(refusal(allowance, limit, asked))
+        raise AllowanceError(allowance, limit, asked)
 
 
 def student(text: str) -> Allowance:

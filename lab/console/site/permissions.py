@@ -26,6 +26,7 @@ from lab.console.site.allowances import STUDENT, TEACHER, Allowance
 from lab.console.site.calls import is_call, no_credentials
 from lab.console.site.sessions import SessionStore
 from lab.console.site.settings import LAB
+from lab.errors import Fault
 
 View = TypeVar("View", bound=Callable[..., Any])
 Rule = Callable[[HttpRequest, Mapping[str, Any]], str]
@@ -187,9 +188,10 @@ def spend(request: HttpRequest, limit: str) -> None:
     rates.spend(allowance_of(request), limit, key_of(request))
 
 
-def refusal(request: HttpRequest, launch: Launch) -> str:
-    """Return why this person is not allowed to start this launch now; empty if the launch is
+def refusal(request: HttpRequest, launch: Launch) -> Fault | None:
+    """Return why this person is not allowed to start this launch now; None if the launch is
     allowed."""
     if is_teacher(request) or not (LAB.lab_classroom and launch.is_live):
-        return ""
-    return "engine: in classroom mode, only a teacher can run live experiments; allowed: simulated"
+        return None
+    reason = "in classroom mode, only a teacher can run live experiments"
+    return Fault(("engine",), reason, allowed="simulated")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from common.rate_limit import RateLimit
-from lab.console.site.allowances import Allowance, AllowanceError, limits, refusal
+from lab.console.site.allowances import Allowance, AllowanceError, limits
 
 
 class BusyError(Exception):
@@ -51,9 +51,12 @@ class TooOftenError(AllowanceError):
     """The error raised if a person has reached a rate limit. The person can try again
     after `wait_s` real seconds."""
 
-    def __init__(self, message: str, wait_s: int) -> None:
-        super().__init__(message)
+    def __init__(self, allowance: Allowance, limit: str, asked: float, wait_s: int) -> None:
+        super().__init__(allowance, limit, asked)
         self.wait_s = wait_s
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} You can try again in {self.wait_s} s."
 
 
 _PERIODS_S = {"per_minute": 60.0, "per_hour": 3600.0}
@@ -77,8 +80,7 @@ def spend(allowance: Allowance, name: str, key: str) -> None:
     reached."""
     limit = _limit(allowance, name)
     if wait_s := limit.reserve(key):
-        words = refusal(allowance, name, limit.most + 1)
-        raise TooOftenError(f"{words} You can try again in {wait_s} s.", wait_s)
+        raise TooOftenError(allowance, name, limit.most + 1, wait_s)
 
 
 def spent(allowance: Allowance, key: str) -> dict[str, int]:

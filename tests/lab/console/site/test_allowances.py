@@ -13,7 +13,6 @@ from lab.console.site.allowances import (
     Allowance,
     AllowanceError,
     limits,
-    refusal,
     require,
     student,
     written,
@@ -70,16 +69,16 @@ def test_the_settings_refuse_what_is_not_a_list_of_limits(tmp_path: Path) -> Non
 
 def test_a_refusal_never_names_one_size_twice() -> None:
     """The message gives the bytes of a file that is a byte too large, not rounded KiB."""
-    words = refusal(STUDENT, "spec_bytes", STUDENT.spec_bytes + 1)
+    words = str(AllowanceError(STUDENT, "spec_bytes", STUDENT.spec_bytes + 1))
     assert words.startswith("Size of a spec file: 65,537 bytes; allowed: 65,536 bytes for ")
 
 
 def test_a_refusal_says_who_can_raise_the_limit() -> None:
-    assert refusal(STUDENT, "runs_per_launch", 100_000) == (
+    assert str(AllowanceError(STUDENT, "runs_per_launch", 100_000)) == (
         "Runs in one launch: 100,000; allowed: 2,000 for a student. A teacher can do it for you, "
         "or the administrator can raise runs_per_launch in DOORBUSTER_LAB_STUDENT_LIMITS."
     )
-    assert "command line" in refusal(TEACHER, "expected_s_per_launch", 1e9)
+    assert "command line" in str(AllowanceError(TEACHER, "expected_s_per_launch", 1e9))
 
 
 @pytest.mark.parametrize("asked", [31 * 60, float("inf"), float("nan")])
