@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault of a value: its place, the reason, and the allowed values."""
+    """The reason why one value is invalid, and the allowed values."""
 
     place: Sequence[str]
     """The origin of the value, such as a file's name, and its key or option. Both can be empty or

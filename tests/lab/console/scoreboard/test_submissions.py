@@ -140,7 +140,7 @@ def test_a_submission_becomes_a_row_of_its_account(submitted, people):
     bert = people["bert"].console
     (result,) = re.findall(r'href="/results/([^/"]+)/">result', submitted)
     (race,) = re.findall(r'href="([^"]+)">race', submitted)
-    (why,) = re.findall(r'href="([^"]+)">why', submitted)
+    (why,) = re.findall(r'href="([^"]+)">decision trace', submitted)
     assert "DOOR-LIFO" in bert.get(race).text
     assert "Why" in bert.get(why.replace("&amp;", "&")).text
     assert "quiet_door" in why
