@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.errors import ExperimentError
-from lab.spec.experiment import SPECS, Spec, changed, checked, load_spec, read_spec
+from lab.errors import ExperimentError, SpecError
+from lab.spec.experiment import SPECS, Spec, changed, checked, load_spec, read_spec, spec_of
 from lab.spec.sections import (
     Arrivals,
     Class,
@@ -199,6 +199,18 @@ def test_abandonment_is_the_specs_unless_a_policy_has_its_own():
     assert [policy.key for policy in cancelling.policy] == ["sq", "sq+ignore"]
     with pytest.raises(ExperimentError, match="named twice"):
         changed(spec, abandonment="cancel")
+
+
+@pytest.mark.parametrize("key", Spec.model_fields)
+def test_no_kind_of_value_breaks_the_reading(key):
+    """Each key accepts a value or names a fault, and refuses at least one of these values."""
+    refused = 0
+    for value in ([], {}, [[]], [{}], 3, "x"):
+        try:
+            spec_of({"version": 1, key: value}, "my.toml")
+        except SpecError as error:
+            refused += bool(error.faults)
+    assert refused
 
 
 @pytest.mark.parametrize("engine", ["live", "simulated"])
