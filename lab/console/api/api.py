@@ -70,13 +70,13 @@ def patterns() -> Iterator[URLPattern]:
     for pattern in api.urls[0]:
         route = str(pattern.pattern)
         if route in routes and pattern.callback:  # the library also adds its own page
-            yield path(_BEGIN + route, routes[route](_answering(pattern.callback)))
+            yield path(_BEGIN + route, routes[route](answering(pattern.callback)))
 
 
-def _answering(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def answering(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Return a view that answers with JSON even if another part of the console refuses the call."""
 
-    def answering(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
+    def in_json(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
         answer = view(request, **arguments)
         is_json = answer.headers.get("Content-Type", "").startswith("application/json")
         if answer.status_code >= 400 and not is_json:
@@ -85,7 +85,7 @@ def _answering(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespo
         answer.headers["Cache-Control"] = "no-store"  # some answers have passwords
         return answer
 
-    return answering
+    return in_json
 
 
 def _as_json(request: HttpRequest, answer: HttpResponse) -> HttpResponse:

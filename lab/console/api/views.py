@@ -9,11 +9,12 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path
+from django.views.decorators.http import require_safe
 
 from common import http_api
 from common.http_api import Api, Call
 from lab.console.api import launch_calls, people_calls, result_calls, schemas
-from lab.console.api.api import api, patterns
+from lab.console.api.api import answering, api, patterns
 from lab.console.models import Token
 from lab.console.site import tokens
 from lab.console.site.permissions import everybody, students
@@ -103,7 +104,9 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("tokens")
 
 
-@everybody.get
+@everybody
+@answering
+@require_safe
 def description(request: HttpRequest) -> HttpResponse:
     return JsonResponse(openapi_document())
 

@@ -88,6 +88,12 @@ print(json.dumps([send(method, path) for path in paths for method in ("GET", "PO
     assert "<!doctype html>" in read[1].lower()
 
 
+def test_the_description_refuses_other_methods_in_json(tmp_path: Path) -> None:
+    program = 'print(json.dumps(send("POST", "/api/openapi.json", token=keys["bert"])))'
+    status, answer = _answers(tmp_path, program, **ACCOUNTS)
+    assert (status, answer["allowed"]) == (405, "GET, HEAD")
+
+
 def test_what_ends_all_sessions_revokes_all_tokens(tmp_path: Path) -> None:
     program = """
 accounts.disable(bert)
