@@ -192,7 +192,7 @@ def test_a_policy_is_written_checked_run_compared_and_submitted(chromium, consol
             when(page, f"{DONE} && !document.getElementById('{shown}').hidden")
         press(page, "#submit")
         when(page, "document.querySelector('#submissions .tag') !== null")
-        page.locator("#submissions a", has_text="race").wait_for()
+        page.get_by_role("link", name="race", exact=True).wait_for()
         assert "late_first.py" in page.locator("#submissions tbody th").first.inner_text()
         page.locator("#submissions a", has_text="decision trace").click()
         assert "late_first" in page.url
