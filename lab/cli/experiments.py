@@ -110,8 +110,8 @@ def simulate(spec_name: str, **given: Any) -> None:
 
 
 for _option in simulate.params:
-    if isinstance(_option, click.Option):
-        _option.hidden = _option.name in ONLY_LIVE
+    if isinstance(_option, click.Option) and _option.name in ONLY_LIVE:
+        _option.hidden = True
 
 
 def spec_of(words: Sequence[str], load: Callable[[str], Spec] = load_checked) -> Spec:

@@ -118,6 +118,7 @@ class Spec(Section):
     @model_validator(mode="before")
     @classmethod
     def _admission_of_those_without_their_own(cls, plain: Any) -> Any:
+        # A tuple, because a list or a table as the value has no hash.
         if not isinstance(plain, dict) or plain.get("admission") not in tuple(ADMISSIONS):
             return plain
         policies = plain.get("policy", [{"name": name} for name in _DEFAULT_POLICIES])
