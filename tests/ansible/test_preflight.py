@@ -8,7 +8,7 @@ import yaml
 
 from tests.ansible.playing import played, with_tools
 
-pytestmark = with_tools
+pytestmark = [pytest.mark.slow, with_tools]
 
 PARTS = ("postgres", "redis", "shop", "ads", "gateway", "lab")
 

@@ -10,7 +10,7 @@ import yaml
 
 from tests.ansible.playing import played, with_tools
 
-pytestmark = with_tools
+pytestmark = [pytest.mark.slow, with_tools]
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,9 @@ from bench.flood_sessions import PATHS, Session
 from bench.harness import Wrk
 from tests.skips import needs
 
+pytestmark = pytest.mark.slow
+
+
 SCORE = Score(
     under_way=50,
     completed=49,

@@ -6,6 +6,9 @@ import pytest
 
 from dashboards import metrics, metrics_page
 
+pytestmark = pytest.mark.slow
+
+
 FORBIDDEN = ("ms", "milliseconds", "minutes", "hours", "percent", "kilobytes", "megabytes")
 
 

@@ -10,6 +10,9 @@ from loadgen.workload.clients import ClientModel, Clients
 from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
 
+pytestmark = pytest.mark.slow
+
+
 SEED = 3
 
 PATIENT = ("--patience-max-s", "1e6")

@@ -14,6 +14,9 @@ from loadgen.workload.sessions import Customers, SessionLengths, SessionModel
 from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
 
+pytestmark = pytest.mark.slow
+
+
 PATIENT = ("--timeout-s", "600")
 """A patience of a real half-minute or more: no customer leaves because this machine is slow."""
 

@@ -17,7 +17,7 @@ from tests import certificate
 from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
 
-pytestmark = certificate.needs_openssl
+pytestmark = [pytest.mark.slow, certificate.needs_openssl]
 
 SEED = 3
 MODEL = PartlyOpenModel(3, 6, 5, timeout_s=2e4)

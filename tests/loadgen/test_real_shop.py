@@ -17,6 +17,8 @@ from runtime.settings import REPOSITORY
 from tests.conftest import serving
 from tests.loadgen import locust_process
 
+pytestmark = pytest.mark.slow
+
 
 def _answer(method, port, path, body=None):
     with JsonClient("127.0.0.1", port, timeout_s=60) as shop:

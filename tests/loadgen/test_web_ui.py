@@ -14,6 +14,9 @@ from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 PATIENCE_S = 240
 
 

@@ -12,6 +12,8 @@ from runtime import docs_site, state
 from runtime.settings import REPOSITORY
 from tests.programs import python
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

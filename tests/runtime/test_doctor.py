@@ -15,6 +15,8 @@ from runtime.settings import REPOSITORY, load
 from runtime.state import State
 from tests.runtime.conftest import Appliance
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_machine_that_can_run_it(appliance: Appliance) -> None:
     code, printed = appliance.run("doctor")

@@ -11,6 +11,9 @@ import pytest
 from runtime.settings import REPOSITORY
 from tests.fake_shop.server import Reply, fake_server
 
+pytestmark = pytest.mark.slow
+
+
 UV = Path(sys.executable).with_name("uv")
 PROJECT = """\
 [project]

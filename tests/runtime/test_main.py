@@ -15,6 +15,9 @@ from runtime.settings import REPOSITORY, load
 from tests.programs import python
 from tests.runtime.conftest import Docker
 
+pytestmark = pytest.mark.slow
+
+
 SLIP = "DOORBUSTER_GATEWAY_PROT=9000"
 WARNING = "unknown variable DOORBUSTER_GATEWAY_PROT; did you mean DOORBUSTER_GATEWAY_PORT?"
 

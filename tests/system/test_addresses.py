@@ -22,6 +22,9 @@ from tests.shop.conftest import shop_served
 from tests.shop.sentry.project import PATIENCE_S
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 __all__ = ["ads_environment"]
 
 SHOP, GATEWAY, ADS = "127.0.0.2", "127.0.0.3", "127.0.0.4"

@@ -13,6 +13,9 @@ from tests.shop.sentry.test_checkout import (
     port_of,
 )
 
+pytestmark = pytest.mark.slow
+
+
 KILLS = int(os.environ.get("DOORBUSTER_TEST_KILLS", "30"))  # the acceptance run: 500
 
 

@@ -12,6 +12,9 @@ from tests.shop.sentry import project as bare
 from tests.system.chain import WAYS, chain, fates, leave
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 IN_SERVICE, QUEUED = 30, 20
 LATER_REQUESTS = 1000
 FEW_WORKERS, LEAVING, STAYING, CANCELS = 4, 12, 4, 150

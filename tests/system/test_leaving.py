@@ -12,6 +12,9 @@ import pytest
 from tests.system.chain import WAYS, answer, fates, hear, leave
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 SECOND = b"GET /echo/2/ HTTP/1.1\r\nHost: shop\r\n\r\n"
 PIPELINE_BYTES = 64 * 1024  # the gateway's default
 CONNECTIONS = {

@@ -4,6 +4,9 @@ import pytest
 
 from tests.system.chain import WAYS, answer, leave
 
+pytestmark = pytest.mark.slow
+
+
 ways = pytest.mark.parametrize("how", WAYS)
 
 

@@ -10,6 +10,8 @@ from shop.page_costs.walker import Walker
 from tests.gateway import process
 from tests.shop.sentry.test_checkout import port_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def door(committed, running_shop, tmp_path):

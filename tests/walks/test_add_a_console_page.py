@@ -1,7 +1,12 @@
 """A page of the console is added with a folder and a line of the registry."""
 
+import pytest
+
 from tests.walks import guide
 from tests.walks.copies import ProjectCopy
+
+pytestmark = pytest.mark.slow
+
 
 FOLDER = "lab/console/policies"
 REGISTRY = "lab/console/pages.py"

@@ -1,7 +1,12 @@
 """A metric of a run is added with its declaration and the page of all metrics."""
 
+import pytest
+
 from tests.walks import guide
 from tests.walks.copies import ProjectCopy
+
+pytestmark = pytest.mark.slow
+
 
 METRICS = "lab/analysis/metrics.py"
 PAGE = "docs/run-metrics.md"

@@ -1,8 +1,13 @@
 """A page type is added with nine files, and the pages that `make pages` writes."""
 
+import pytest
+
 from tests.generated_pages import PAGES
 from tests.walks import guide
 from tests.walks.copies import ProjectCopy
+
+pytestmark = pytest.mark.slow
+
 
 EDITED_FILES = 9
 LAST_BROWSING = {  # file: the text after which the guide's lines go

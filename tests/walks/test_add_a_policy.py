@@ -13,6 +13,9 @@ from tests.gateway.policies import test_conformance
 from tests.walks import guide
 from tests.walks.copies import ProjectCopy
 
+pytestmark = pytest.mark.slow
+
+
 REGISTRY = "gateway/policies/__init__.py"
 SIMULATED = ("--sessions", "300", "--repetitions", "1", "--rho", "2", "--processes", "1")
 

@@ -5,6 +5,9 @@ import pytest
 from tests.walks import guide
 from tests.walks.copies import ProjectCopy
 
+pytestmark = pytest.mark.slow
+
+
 FOLDER = "lab/studies/burst"
 REGISTRY = "lab/studies/registry.py"
 LINE = '"burst": "lab.studies.burst",'

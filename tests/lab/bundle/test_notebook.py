@@ -12,6 +12,9 @@ from lab.results.comparison import ComparisonResult
 from lab.results.reference import FOLDER, folders
 from tests.programs import python
 
+pytestmark = pytest.mark.slow
+
+
 SEND = """
 import sys
 found = table.astype(object).where(table.notna(), None).to_dict("records")

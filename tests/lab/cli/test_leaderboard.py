@@ -11,6 +11,9 @@ from lab.leaderboard.ablation import STEPS
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import changed, load_spec
 
+pytestmark = pytest.mark.slow
+
+
 POLICIES = ",".join([*(key for key, _ in STEPS), "sq", "sq+sbac-hybrid"])
 TINY = (
     *("--no-recovery", "--sessions", "60", "--repetitions", "2"),

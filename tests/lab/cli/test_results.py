@@ -12,6 +12,9 @@ from lab.cli.experiment_options import complete_spec
 from lab.spec.experiment import SPECS, load_spec
 from lab.students.template import write_policy
 
+pytestmark = pytest.mark.slow
+
+
 SMALL = ("--policies", "sq", "--rho", "1.4", "--sessions", "100", "--repetitions", "1")
 
 

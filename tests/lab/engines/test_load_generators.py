@@ -17,6 +17,8 @@ from runtime.settings import load
 from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
 
+pytestmark = pytest.mark.slow
+
 
 def plan_of(load, customers, rho=1.4):
     """The plan of a live run, as the load generator reads it."""

@@ -26,7 +26,7 @@ from tests.lab.executors.test_local import results_of
 from tests.programs import run
 from tests.waiting import until
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

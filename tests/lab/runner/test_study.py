@@ -10,6 +10,9 @@ from lab.runner.study import Options, SimulatedStudy, reproduce, simulate_missin
 from lab.studies.measures import simulate_case
 from tests.lab.studies.small import small_study
 
+pytestmark = pytest.mark.slow
+
+
 OPTIONS = Options(simulate_case, repetitions=2, processes=1)
 
 

@@ -6,6 +6,8 @@ Pages take no time by that clock, so a client's actions and their times follow f
 import math
 from itertools import cycle, pairwise
 
+import pytest
+
 from loadgen.customers.browser import ShopAddress
 from loadgen.customers.client import ClientPages, ClientProcess
 from loadgen.records.attempts import Attempt
@@ -13,6 +15,9 @@ from loadgen.schedule import RunClock
 from loadgen.workload.clients import ClientModel, Clients, Turn
 from tests.fake_shop.pages import small_shop
 from tests.waiting import until
+
+pytestmark = pytest.mark.slow
+
 
 SEED = 14
 CONTROL, TEST = 0, 2

@@ -14,6 +14,8 @@ from runtime.settings import load
 from tests import skips
 from tests.runtime.conftest import Appliance, service
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def small(small_disk: Path) -> Iterator[Appliance]:

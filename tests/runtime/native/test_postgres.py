@@ -25,6 +25,9 @@ from tests.conftest import serving
 from tests.runtime import conftest
 from tests.runtime.conftest import Appliance
 
+pytestmark = pytest.mark.slow
+
+
 IS_ROOT = os.geteuid() == 0
 as_root = pytest.mark.skipif(not IS_ROOT, reason="only root runs PostgreSQL as another user")
 

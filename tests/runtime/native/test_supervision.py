@@ -19,6 +19,9 @@ from runtime.state import State
 from tests.runtime.conftest import service
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 SLOW_TO_END = """
 import os, signal, sys, time
 

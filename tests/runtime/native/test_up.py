@@ -25,6 +25,8 @@ from runtime.native.supervision import Supervisor, left_over
 from tests.runtime.conftest import Appliance
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 
 def pids(appliance: Appliance) -> dict[str, int]:
     return {name: state.pid for name, state in Supervisor(appliance.state).states().items()}

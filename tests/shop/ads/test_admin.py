@@ -11,6 +11,9 @@ import pytest
 
 from tests.shop.ads.conftest import CLIENT_TIMEOUT_S, command
 
+pytestmark = pytest.mark.slow
+
+
 NAME, PASSWORD = "olive", "a long password for tests"
 
 

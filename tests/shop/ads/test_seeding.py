@@ -7,6 +7,9 @@ import pytest
 
 from tests.shop.ads.conftest import command, rows
 
+pytestmark = pytest.mark.slow
+
+
 BEFORE, AFTER = 300, 200
 FROM_BANNERS = "FROM ads_contract JOIN ads_banner ON ads_banner.id = banner_id"
 

@@ -15,6 +15,8 @@ from tests.shop.ads.conftest import RunningAds, under_its_settings
 from tests.shop.largest_requests import LARGEST, status_of
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("what", LARGEST)
 def test_what_the_gateway_lets_through_is_read(ads, what):

@@ -11,6 +11,9 @@ from shop.page_types import PUBLISHER
 from tests.shop.test_pages import steps
 from tests.waiting import PATIENCE_S, until
 
+pytestmark = pytest.mark.slow
+
+
 BROWSING = ("/", "/browse/crime/", "/search/?q=winter", "/books/5/")
 
 

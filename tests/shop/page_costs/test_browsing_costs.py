@@ -1,6 +1,10 @@
 """The command that prints the costs of a large catalogue's pages."""
 
+import pytest
+
 from tests.programs import python
+
+pytestmark = pytest.mark.slow
 
 
 def say(environment):

@@ -7,6 +7,8 @@ import pytest
 from shop.page_costs.calibration import Request, book_on_sale, summarised
 from tests.programs import python
 
+pytestmark = pytest.mark.slow
+
 
 def seen(*pairs):
     return [

@@ -18,6 +18,9 @@ from shop.page_costs.walker import ADDRESS, PAYMENT, Walker, form
 from tests.resetting import will_reset
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 KILLS = int(os.environ.get("DOORBUSTER_TEST_KILLS", "40"))  # the acceptance run: 500
 LOGIN, SHIPPING, PAY, CONFIRM = (
     f"/checkout/{step}/" for step in ("login", "shipping", "payment", "confirm")

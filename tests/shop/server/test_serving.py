@@ -14,6 +14,9 @@ from tests.programs import python
 from tests.shop.conftest import shop_served
 from tests.shop.largest_requests import LARGEST, status_of
 
+pytestmark = pytest.mark.slow
+
+
 ON_SALE = 20
 
 

@@ -9,6 +9,8 @@ from tests.gateway.real_sockets import bed, run
 from tests.shop.conftest import shop_served
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def receiver():

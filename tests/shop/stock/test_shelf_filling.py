@@ -14,6 +14,9 @@ from shop.models import Book, Customer, Order, SeedState
 from shop.page_costs.walker import ADDRESS
 from shop.stock import seeding, shelf_filling
 
+pytestmark = pytest.mark.slow
+
+
 LARGER = BOOKS + 41
 
 

@@ -3,7 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.lab.console.programs import told
+
+pytestmark = pytest.mark.slow
+
 
 ACCOUNTS = {"DOORBUSTER_LAB_ACCOUNTS": "1"}
 _BEGIN = """

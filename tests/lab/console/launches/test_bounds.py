@@ -8,6 +8,9 @@ import pytest
 from tests.lab.console import programs
 from tests.lab.console.conftest import FORM
 
+pytestmark = pytest.mark.slow
+
+
 _STUDENT = """
 import io, time
 from django.contrib.auth.models import User

@@ -14,6 +14,9 @@ from lab.console.site.allowances import MIB, STUDENT
 from runtime.settings import REPOSITORY
 from tests.lab.console import programs
 
+pytestmark = pytest.mark.slow
+
+
 _EATS = "import subprocess, sys; subprocess.run([sys.executable, '-c', {!r}])"
 _MEMORY = "import time; kept = bytearray(100 * 2**20); print('ready', flush=True); time.sleep(60)"
 _TIME = "print('ready', flush=True)\nwhile True: pass"

@@ -14,6 +14,8 @@ from tests.lab.console.conftest import FORM, worker
 from tests.lab.console.launch_rows import live_launch
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_form_becomes_a_result(console):
     answer = console.post("/launch/lifo-pri-simulated/", FORM)

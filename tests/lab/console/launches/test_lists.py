@@ -8,6 +8,9 @@ from lab.results.reference import FOLDER
 from tests.lab.console.conftest import SPEC, visiting
 from tests.lab.console.launch_rows import live_launch, write
 
+pytestmark = pytest.mark.slow
+
+
 NAME = "20261122T172800Z-a-small-rush"
 
 

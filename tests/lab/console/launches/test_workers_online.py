@@ -10,6 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.lab.console.conftest import environment_of, served, worker
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def started(console):

@@ -4,10 +4,15 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lab.cli.experiments import spec_of
 from lab.lessons.sheet import sheets
 from tests.lab.console.programs import told
 from tests.labs.small_results import small_result
+
+pytestmark = pytest.mark.slow
+
 
 BEGIN = """
 from html import unescape

@@ -13,6 +13,9 @@ from lab.console.site import allowances
 from tests.lab.console.conftest import PATIENCE_S, Console, run
 from tests.lab.console.visitors import logged_in, visitor
 
+pytestmark = pytest.mark.slow
+
+
 MANY = 16
 """Attempts at the same time."""
 

@@ -13,6 +13,9 @@ from lab.spec.shop_cpus import most_shops
 from runtime.settings import load
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 FORM = {"policies": ["sq", "8q-af", "8q-lifo-pri"], "rho": "1.6", "sessions": "300", "seed": "7"}
 
 

@@ -15,6 +15,8 @@ import requests
 from common.telemetry.trace_context import trace_id_of
 from tests.lab.console.conftest import PATIENCE_S
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def result(console):

@@ -27,6 +27,9 @@ from tests.lab.console.bundling import bundle_of, unpack
 from tests.lab.console.visitors import enrolled
 from tests.results_in_postgres import connected, small_result
 
+pytestmark = pytest.mark.slow
+
+
 NAME = "20260105T000000Z-elsewhere"
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

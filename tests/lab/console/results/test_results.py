@@ -14,6 +14,9 @@ from lab.analysis.outcomes import outcomes_of
 from lab.results.comparison import ComparisonResult
 from tests.lab.console.conftest import FORM
 
+pytestmark = pytest.mark.slow
+
+
 REPORT = "20260102T000000Z-reproduce-something"
 
 

@@ -14,6 +14,9 @@ import pytest
 from tests.shop.ads.conftest import rows, served
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 BLOCK = 10
 EMPTY_S = 2.0
 CLIENTS = 4

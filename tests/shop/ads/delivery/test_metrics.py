@@ -12,6 +12,9 @@ from tests.programs import python
 from tests.shop.ads.conftest import figures, served
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 SELECT = "/ads/select?slots=2&size=234x60&concepts=travel&priority=1"
 
 

@@ -8,6 +8,9 @@ from shop.ads.inventory import due
 from tests.shop.ads.conftest import rows, served, under_its_settings
 from tests.shop.ads.management.test_contracts import CONTRACT, changed, time
 
+pytestmark = pytest.mark.slow
+
+
 NOW = datetime.now(UTC)
 HOURS = timedelta(hours=1)
 DAYS = timedelta(days=1)
