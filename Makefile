@@ -162,7 +162,7 @@ dies_if_stuck := -o faulthandler_timeout=660 -o faulthandler_exit_on_timeout=tru
 in_processes = $(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos --ignore=tests/vm $(dies_if_stuck) $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder) --durations=25
 test: environment ## the quick tests, in four processes with services of their own (WORKERS=1: in one)
 	@$(in_processes) -m "not browser and not long and not slow" $(ARGS)
-test-slow: environment ## files whose tests take seconds each, because they start whole programs; .ci/run also runs them
+test-slow: environment ## the tests that start whole programs and take seconds each, in four processes; .ci/run also runs them
 	@$(in_processes) -m "slow and not browser and not long" $(ARGS)
 test-long: environment ## comparisons on the whole appliance that take a minute and more each
 	@$(bin)/python -m pytest -m long $(ARGS)

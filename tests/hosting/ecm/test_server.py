@@ -27,6 +27,9 @@ from hosting.ecm import accounts
 from tests.hosting.family import CPUS, PATIENCE_S, REPOSITORY, cpus_of, families, manager
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="two CPUs are needed")
 FIRST, LAST = CPUS[:1], CPUS[-1:]
 ALL = ",".join(map(str, CPUS))

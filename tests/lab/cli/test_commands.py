@@ -20,6 +20,9 @@ from lab.spec.experiment import Spec, changed, load_spec
 from runtime.settings import REPOSITORY
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 SMALL = ("--policies", "sq,8q-lifo-pri", "--rho", "1.4", "--sessions", "200", "--repetitions", "1")
 
 

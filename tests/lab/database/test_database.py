@@ -20,6 +20,8 @@ from runtime.settings import load
 from tests.programs import python
 from tests.results_in_postgres import connected, own_database, small_result
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def lab(appliance_database, tmp_path):

@@ -18,6 +18,9 @@ from runtime.settings import REPOSITORY
 from tests.programs import run
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
+
 DOORBUSTER = Path(sys.executable).with_name("doorbuster")
 PATIENT = Limits(wall_s=240.0)
 HEAD = """

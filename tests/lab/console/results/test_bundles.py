@@ -24,6 +24,8 @@ from tests.lab.console.bundling import bundle_of, unpack
 from tests.lab.console.conftest import SPEC
 from tests.results_in_postgres import connected
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def result(console):

@@ -11,6 +11,9 @@ from lab.results.comparison import ComparisonResult
 from tests.lab.console.bundling import bundle_of
 from tests.results_in_postgres import small_result
 
+pytestmark = pytest.mark.slow
+
+
 DEEP = "[" * 200_000 + "]" * 200_000
 DEEPER_THAN_REPR = '{"a":' * 900 + "1" + "}" * 900
 SURROGATE = '"\\ud800"'

@@ -9,6 +9,9 @@ import pytest
 from lab.cli.reference_results import PARTS
 from lab.results.reference import TITLE
 
+pytestmark = pytest.mark.slow
+
+
 RACE = "reference-race"
 NAVIGATION = {
     "/": "LIFO-Pri",
