@@ -152,18 +152,15 @@ test-vm: lab-tools ## an inventory on virtual machines of QEMU, rebooted once (r
 
 ##@ Development
 
-.PHONY: test test-slow test-browser test-long test-docker test-chaos test-labs lab-pictures check docs pages dashboards format environment help
-# The number of processes of make test and make test-slow, each with separate services: twice the
-# cores of a small machine, because tests often wait. WORKERS=1: one process.
+.PHONY: test test-browser test-long test-docker test-chaos test-labs lab-pictures check docs pages dashboards format environment help
+# The number of processes of make test, each with separate services: twice the cores of a small
+# machine, because tests often wait. WORKERS=1: one process.
 WORKERS ?= 4
 # The timeout of a test is a signal, which a loop in C does not handle; its process then ends a minute
 # later.
 dies_if_stuck := -o faulthandler_timeout=660 -o faulthandler_exit_on_timeout=true
-in_processes = $(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos --ignore=tests/vm $(dies_if_stuck) $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder) --durations=25
-test: environment ## the quick tests, in four processes with services of their own (WORKERS=1: in one)
-	@$(in_processes) -m "not browser and not long and not slow" $(ARGS)
-test-slow: environment ## the tests that start whole programs and take seconds each, in four processes; .ci/run also runs them
-	@$(in_processes) -m "slow and not browser and not long" $(ARGS)
+test: environment ## the quick tests (SLOW=1: also those that start whole programs and take seconds each), in four processes with services of their own (WORKERS=1: in one)
+	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos --ignore=tests/vm -m "not browser and not long$(if $(SLOW),, and not slow)" $(dies_if_stuck) $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder) --durations=25 $(ARGS)
 test-long: environment ## comparisons on the whole appliance that take a minute and more each
 	@$(bin)/python -m pytest -m long $(ARGS)
 test-browser: environment ## run the tests in headless Chromium
