@@ -159,8 +159,9 @@ WORKERS ?= 4
 # The timeout of a test is a signal, which a loop in C does not handle; its process then ends a minute
 # later.
 dies_if_stuck := -o faulthandler_timeout=660 -o faulthandler_exit_on_timeout=true
+slow := $(filter-out 0,$(SLOW))
 test: environment ## the quick tests (SLOW=1: also those that start whole programs and take seconds each), in four processes with services of their own (WORKERS=1: in one)
-	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos --ignore=tests/vm -m "not browser and not long$(if $(SLOW),, and not slow)" $(dies_if_stuck) $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder) --durations=25 $(ARGS)
+	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos --ignore=tests/vm -m "not browser and not long$(if $(slow),, and not slow)" $(dies_if_stuck) $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder) --durations=25 $(ARGS)$(if $(slow),, || { status=$$?; [ $$status -ne 5 ] || echo "No quick test matches. SLOW=1 also runs the slow tests." >&2; exit $$status; })
 test-long: environment ## comparisons on the whole appliance that take a minute and more each
 	@$(bin)/python -m pytest -m long $(ARGS)
 test-browser: environment ## run the tests in headless Chromium
